@@ -1,0 +1,1 @@
+"""The shared vocabulary: configuration, errors, ports, and how SQL files are read."""

@@ -1,0 +1,121 @@
+"""What all JSON views share: strict parsing, strict serializers, the shape of an error in the schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import IO, Any
+
+from django.conf import settings
+from django.http.request import RawPostDataException
+from rest_framework import serializers
+from rest_framework.exceptions import ParseError, ValidationError
+from rest_framework.parsers import BaseParser
+
+from core_app.errors import InvalidInput, TooLarge
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+class StrictJSONParser(BaseParser):
+    """JSON in UTF-8, without NaN or Infinity, with a sentence that names the place of a mistake."""
+
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: IO[bytes],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        try:
+            body = stream.read()
+        except RawPostDataException:
+            raise ParseError("The body could not be read. Send it again.") from None
+        if len(body) > settings.RAGSITE.ingestion.max_request_bytes:
+            raise TooLarge("The request is larger than this server accepts. Send it in parts.")
+        try:
+            return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+        except json.JSONDecodeError as error:
+            place = f"line {error.lineno}, column {error.colno}"
+            raise ParseError(f"The body is not valid JSON: {error.msg} at {place}.") from None
+        except UnicodeDecodeError:
+            raise ParseError("The body is not valid UTF-8. Send JSON in UTF-8.") from None
+        except RecursionError:
+            raise ParseError("The body is nested too deeply.") from None
+        except ValueError as error:
+            raise ParseError(f"The body is not valid JSON: {error}.") from None
+
+
+class StrictSerializer(serializers.Serializer[Any]):
+    """Refuses fields it does not know: an option that is silently ignored is worse than an error."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            raise ValidationError({"non_field_errors": ["Send a JSON object."]})
+        unknown = [str(key) for key in data if key not in self.fields]
+        if unknown:
+            known = ", ".join(name for name, field in self.fields.items() if not field.read_only)
+            raise ValidationError({name: [f"Unknown field. Known fields: {known}."] for name in unknown[:20]})
+        return super().to_internal_value(data)
+
+
+class ErrorSerializer(serializers.Serializer[Any]):
+    """Every error, whatever its status."""
+
+    detail = serializers.CharField(help_text="One sentence that says what to do.")
+    code = serializers.CharField(help_text="The same for the same mistake; made for programs.")
+    errors = serializers.DictField(  # type: ignore[assignment]  # the field's name is the API's word
+        child=serializers.ListField(child=serializers.CharField()),
+        required=False,
+        help_text="By field, where a body was not accepted.",
+    )
+
+
+class StrictCharField(serializers.CharField):
+    """A string as JSON knows it: numbers and booleans are not turned into text."""
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        text = str(super().to_internal_value(data))
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            self.fail("invalid")
+        return text
+
+
+class StrictIntegerField(serializers.IntegerField):
+    """A JSON integer: `"5"`, `5.5` and `true` are mistakes."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if isinstance(data, bool) or not isinstance(data, int):
+            self.fail("invalid")
+        return int(super().to_internal_value(data))
+
+
+class StrictFloatField(serializers.FloatField):
+    """A JSON number: `"0.5"` and `true` are mistakes."""
+
+    def to_internal_value(self, data: Any) -> float:
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            self.fail("invalid")
+        return float(super().to_internal_value(data))
+
+
+def reject_unstorable(value: object, place: str) -> None:
+    """Raise InvalidInput naming the place where JSON holds what Postgres cannot keep as text.
+
+    That is NUL and lone surrogates, in strings and in keys, at any depth.
+    """
+    if isinstance(value, str):
+        if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+            raise InvalidInput(f"{place}: remove NUL characters and lone surrogates.", code="invalid_text")
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            reject_unstorable(key, f"{place}: a key")
+            reject_unstorable(inner, f"{place}.{key}")
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            reject_unstorable(inner, f"{place}[{index}]")

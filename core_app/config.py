@@ -1,0 +1,173 @@
+"""The settings model: what may be configured, with types, defaults, bounds and one line of help each.
+
+`appsettings.json`, then `appsettings.{Environment}.json`, then environment variables with `__`
+between levels; the later wins (FR-007). The reference page in the docs is generated from here.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic.alias_generators import to_pascal
+
+ENVIRONMENT_VARIABLE = "RAGSITE_ENVIRONMENT"
+DATA_VARIABLE = "RAGSITE_DATA"
+BIND_VARIABLE = "RAGSITE_BIND"
+
+HYBRID_WORDS = frozenset({"true", "1", "yes"})
+
+
+class Section(BaseModel):
+    """Frozen, strict about unknown keys, written in PascalCase in the files."""
+
+    model_config = ConfigDict(
+        alias_generator=to_pascal,
+        extra="forbid",
+        frozen=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+        hide_input_in_errors=True,
+    )
+
+
+class ConnectionStrings(Section):
+    """Where the database and the broker are. `script/server` starts both by itself when these are empty."""
+
+    rag_database: SecretStr | None = Field(
+        None, description="Postgres 16 or newer with pgvector 0.8, as `postgresql://user:password@host/db`."
+    )
+    broker: SecretStr | None = Field(None, description="Redis or Valkey for Celery, as `redis://host:6379/0`.")
+
+
+class VectorDatabase(Section):
+    """How collections are stored."""
+
+    provider: Literal["pgvector"] = Field("pgvector", description="The store that new collections use.")
+    default_collection: Annotated[str, Field(min_length=1, max_length=512)] = Field(
+        "content_chunks", description="Created at first use when it does not exist (B8.2)."
+    )
+    pool_size: Annotated[int, Field(ge=0, le=200)] = Field(
+        12, description="Most database connections of one process; 0 opens one a request."
+    )
+    lock_timeout_seconds: Annotated[float, Field(gt=0, le=600)] = Field(
+        10.0, description="How long a write waits for another write to the same collection before 503."
+    )
+    statement_timeout_seconds: Annotated[float, Field(gt=0, le=600)] = Field(
+        30.0, description="How long one statement of a search may run."
+    )
+
+
+class Embedding(Section):
+    """The model that turns text into vectors on the server."""
+
+    provider: Literal["sentence-transformers", "hashing"] = Field(
+        "sentence-transformers",
+        description="`hashing` needs no model and knows no meaning: for tests and smoke checks.",
+    )
+    connection: Annotated[str, Field(min_length=1, max_length=100)] = Field(
+        "local", description="A name for this source of embeddings; caches key on it and the model."
+    )
+    model: Annotated[str, Field(min_length=1)] = Field(
+        "all-MiniLM-L6-v2",
+        description="A folder, the model of an installed package, or a hub name, tried in this order.",
+    )
+    batch_size: Annotated[int, Field(ge=1, le=1024)] = Field(
+        32, description="Chunks embedded at a time; a cancelled job stops after one batch."
+    )
+    threads: Annotated[int, Field(ge=0, le=256)] = Field(
+        0, description="Torch threads of one process; 0 means one for each core."
+    )
+    query_cache_size: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+        4096, description="Query embeddings kept in memory by one process."
+    )
+
+
+class Search(Section):
+    """Defaults of retrieval."""
+
+    use_hybrid_search: bool = Field(
+        False, description="Words and meaning, or meaning alone. `USE_HYBRID_SEARCH` wins over it (B2)."
+    )
+    candidates: Annotated[int, Field(ge=10, le=2000)] = Field(
+        100, description="How deep each leg looks before the lists are merged; never less than twice top_k."
+    )
+    k1: Annotated[float, Field(ge=0, le=10)] = Field(1.2, description="BM25: how soon repetition stops to count.")
+    b: Annotated[float, Field(ge=0, le=1)] = Field(0.75, description="BM25: how much long texts are held back.")
+
+
+class Ingestion(Section):
+    """How files become chunks."""
+
+    chunk_tokens: Annotated[int, Field(ge=16, le=8192)] = Field(
+        200, description="Most tokens of one chunk, without its title and section."
+    )
+    chunk_overlap_tokens: Annotated[int, Field(ge=0, le=4096)] = Field(
+        30, description="Tokens that a chunk repeats of the one before it in the same section."
+    )
+    max_file_bytes: Annotated[int, Field(ge=1)] = Field(50 * 1024 * 1024, description="Largest single file or text.")
+    max_request_bytes: Annotated[int, Field(ge=1)] = Field(
+        500 * 1024 * 1024, description="Largest upload request as a whole."
+    )
+    max_files: Annotated[int, Field(ge=1, le=100_000)] = Field(1000, description="Most files in one request.")
+    parse_timeout_seconds: Annotated[float, Field(gt=0)] = Field(
+        120.0, description="How long one file may take to be read."
+    )
+    parse_memory_bytes: Annotated[int, Field(ge=256 * 1024 * 1024)] = Field(
+        2 * 1024 * 1024 * 1024, description="How much memory reading one file may take."
+    )
+    lease_seconds: Annotated[float, Field(gt=0, le=3600)] = Field(
+        30.0, description="A job whose worker was silent for so long is taken over by another."
+    )
+    max_attempts: Annotated[int, Field(ge=1, le=100)] = Field(
+        3, description="How often one file is tried before it is set aside as failed."
+    )
+
+    @field_validator("chunk_overlap_tokens")
+    @classmethod
+    def _overlap_leaves_room(cls, value: int, info: object) -> int:
+        size = getattr(info, "data", {}).get("chunk_tokens")
+        if size is not None and value * 2 > size:
+            raise ValueError("must be at most half of ChunkTokens")
+        return value
+
+
+class Security(Section):
+    """Who may reach the server."""
+
+    secret_key: SecretStr | None = Field(
+        None, description="Signs sessions. Production needs one of at least 32 characters."
+    )
+    allowed_hosts: tuple[str, ...] = Field(
+        (), description="Host names this server answers to; in the environment separated by commas."
+    )
+    require_keys: Literal["auto", "always"] = Field(
+        "auto", description="`auto` asks for no API key from this machine in Development; `always` always asks."
+    )
+    secure_cookies: bool = Field(False, description="Send the console's cookies over HTTPS only; set it behind TLS.")
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _split_commas(cls, value: object) -> object:
+        if isinstance(value, str):
+            return [host.strip() for host in value.split(",") if host.strip()]
+        return value
+
+
+class Telemetry(Section):
+    """What the server says about itself."""
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least severe line logged.")
+    log_format: Literal["console", "json"] = Field("console", description="For people or for log collectors.")
+
+
+class AppSettings(Section):
+    """Everything that can be configured."""
+
+    connection_strings: ConnectionStrings = ConnectionStrings()
+    vector_database: VectorDatabase = VectorDatabase()
+    embedding: Embedding = Embedding()
+    search: Search = Search()
+    ingestion: Ingestion = Ingestion()
+    security: Security = Security()
+    telemetry: Telemetry = Telemetry()

@@ -1,0 +1,71 @@
+"""Every failure a caller may hear about: one sentence that says what to do, one machine code.
+
+Doors turn these into their own form (HTTP status, exit code, message box); services only raise them.
+"""
+
+from __future__ import annotations
+
+
+class RagsiteError(Exception):
+    """Base of all errors that are shown as they are. `detail` must be safe: no paths, DSNs or traces."""
+
+    code = "error"
+
+    def __init__(self, detail: str, *, code: str | None = None, errors: dict[str, list[str]] | None = None) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.errors = errors
+        if code is not None:
+            self.code = code
+
+
+class InvalidInput(RagsiteError):
+    """What was sent cannot be accepted as it is."""
+
+    code = "invalid"
+
+
+class NotAuthenticated(RagsiteError):
+    """A key is needed and none, or no valid one, was given."""
+
+    code = "not_authenticated"
+
+
+class NotAllowed(RagsiteError):
+    """The key is valid and does not reach this far."""
+
+    code = "not_allowed"
+
+
+class NotFound(RagsiteError):
+    """What was named does not exist."""
+
+    code = "not_found"
+
+
+class Conflict(RagsiteError):
+    """What was asked for contradicts what is already there."""
+
+    code = "conflict"
+
+
+class TooLarge(RagsiteError):
+    """More than one request may carry."""
+
+    code = "too_large"
+
+
+class UnsupportedType(RagsiteError):
+    """No known way to read what was sent."""
+
+    code = "unsupported_type"
+
+
+class Unavailable(RagsiteError):
+    """Something this call needs is busy or down; the same call may succeed later."""
+
+    code = "unavailable"
+
+    def __init__(self, detail: str, *, code: str | None = None, retry_after_seconds: int = 5) -> None:
+        super().__init__(detail, code=code)
+        self.retry_after_seconds = retry_after_seconds

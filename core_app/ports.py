@@ -1,0 +1,105 @@
+"""What the rooms expect of each other's machinery: embedders and stores, found by dotted path.
+
+Whoever implements a port is named in the wiring module and imported by nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+DistanceName = Literal["cosine", "l2", "ip"]
+
+
+class Embedder(Protocol):
+    """Turns text into vectors of one length."""
+
+    @property
+    def connection(self) -> str:
+        """The configured name of this source of embeddings."""
+
+    @property
+    def model(self) -> str:
+        """The model's name; together with `connection` it says which vectors are comparable."""
+
+    @property
+    def dimension(self) -> int:
+        """Components of each vector. May load the model."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of shape (len(texts), dimension), in the order of `texts`."""
+
+    def embed_query(self, text: str) -> Vectors:
+        """One vector of shape (dimension,)."""
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of `text`, without the special ones that a model puts around it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Space:
+    """One set of comparable vectors in a store."""
+
+    collection_id: int
+    generation_id: int
+    dimension: int
+    distance: DistanceName
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bm25:
+    """How a collection's words are weighed."""
+
+    language: str
+    k1: float
+    b: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexedChunk:
+    """What a store is given of a chunk: the contextual text for the words, and its vector."""
+
+    chunk_id: int
+    text: str
+    embedding: Vectors
+
+
+@dataclass(frozen=True, kw_only=True)
+class DenseHit:
+    chunk_id: int
+    #: As the space's distance defines it; smaller is nearer.
+    distance: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LexicalHit:
+    chunk_id: int
+    #: BM25, above 0; larger is better.
+    score: float
+
+
+class Store(Protocol):
+    """Holds the vectors and words of collections. Every call runs inside the caller's transaction."""
+
+    def add(self, *, space: Space, language: str, chunks: Sequence[IndexedChunk]) -> None:
+        """Index new chunks: all of them or, when it raises, none."""
+
+    def remove(self, *, collection_id: int, chunk_ids: Sequence[int]) -> None:
+        """Take chunks out of the index. An empty list removes nothing."""
+
+    def dense(self, *, space: Space, query: Vectors, limit: int) -> list[DenseHit]:
+        """The nearest chunks, nearest first, ties by chunk id."""
+
+    def distances(self, *, space: Space, query: Vectors, chunk_ids: Sequence[int]) -> dict[int, float]:
+        """Distances of these chunks, for those that have a vector."""
+
+    def lexical(self, *, collection_id: int, bm25: Bm25, query: str, limit: int) -> list[LexicalHit]:
+        """The best chunks by BM25, best first, ties by chunk id; only those that share a term."""
+
+    def compact(self, *, collection_id: int) -> int:
+        """Merge small parts of the word index; the number of parts merged away. Changes no result."""

@@ -1,0 +1,28 @@
+"""One consistent view of the database for everything that one search reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection, transaction
+
+from core_app.sql import statement
+from core_app.wiring import app_settings
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """Read everything inside from one snapshot, on one connection, with a bound on each statement.
+
+    Inside a transaction of the caller's this only adds a savepoint: the isolation level can no longer
+    be chosen there, and the caller's own writes stay visible.
+    """
+    outermost = not connection.in_atomic_block
+    with transaction.atomic():
+        if outermost:
+            timeout = int(app_settings().vector_database.statement_timeout_seconds * 1000)
+            with connection.cursor() as cursor:
+                cursor.execute(statement("core_app", "begin_snapshot"))
+                cursor.execute(statement("core_app", "set_statement_timeout"), {"milliseconds": f"{timeout}ms"})
+        yield

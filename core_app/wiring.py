@@ -1,0 +1,41 @@
+"""Finds what implements a port, by the dotted paths of the wiring module that the settings name."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import cast
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from core_app.config import AppSettings
+from core_app.config_loading import LoadedSettings
+from core_app.errors import InvalidInput
+from core_app.ports import Embedder, Store
+
+
+def app_settings() -> AppSettings:
+    """The effective settings."""
+    return settings.RAGSITE
+
+
+def loaded_settings() -> LoadedSettings:
+    """The effective settings with the environment's name and the warnings of loading them."""
+    return settings.LOADED
+
+
+@cache
+def store(name: str) -> Store:
+    """The store of this name; one instance a process."""
+    path = import_string(f"{settings.RAGSITE_WIRING}.STORES").get(name)
+    if path is None:
+        raise InvalidInput(f"There is no store '{name}'. Choose one of those configured.", code="unknown_store")
+    return cast("Store", import_string(path)())
+
+
+@cache
+def embedder() -> Embedder:
+    """The configured embedder; it loads its model at first use."""
+    section = app_settings().embedding
+    path = import_string(f"{settings.RAGSITE_WIRING}.EMBEDDERS")[section.provider]
+    return cast("Embedder", import_string(path)(section))

@@ -1,0 +1,159 @@
+"""The one place where an error becomes an HTTP answer: `{"detail": sentence, "code": machine code}`."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, SuspiciousOperation, TooManyFilesSent
+from django.db import DatabaseError, InterfaceError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.views.defaults import page_not_found, permission_denied, server_error
+from psycopg.errors import LockNotAvailable, QueryCanceled
+from psycopg_pool import PoolTimeout
+from rest_framework import exceptions
+from rest_framework.response import Response
+from rest_framework.views import set_rollback
+
+from core_app import errors
+
+logger = logging.getLogger(__name__)
+
+STATUS: dict[type[errors.RagsiteError], int] = {
+    errors.InvalidInput: 400,
+    errors.NotAuthenticated: 401,
+    errors.NotAllowed: 403,
+    errors.NotFound: 404,
+    errors.Conflict: 409,
+    errors.TooLarge: 413,
+    errors.UnsupportedType: 415,
+    errors.Unavailable: 503,
+}
+
+DATABASE_DOWN = "The database cannot be reached or refused the request. Try again; the server's log has the cause."
+OURS = "Something went wrong on the server. Try again; its log has the cause."
+BUSY = "Another write to this collection is still running. Try again in a few seconds."
+TOO_EXPENSIVE = "The request took too long and was stopped. Ask for less."
+
+
+def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
+    """Answer any exception of an API view; nothing of its cause leaves unless it was meant to (NFR-001)."""
+    set_rollback()
+    status, body, headers = _answer(error)
+    if status >= 500:
+        view = type(context.get("view")).__name__
+        logger.error("request failed", extra={"view": view, "status": status}, exc_info=error)
+    return Response(body, status=status, headers=headers)
+
+
+def _answer(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
+    if isinstance(error, errors.RagsiteError):
+        return _ours(error)
+    if isinstance(error, exceptions.APIException):
+        return _rest_framework(error)
+    if isinstance(error, Http404):
+        return 404, _body("There is nothing at this address.", "not_found"), {}
+    if isinstance(error, PermissionDenied):
+        return 403, _body("This is not allowed.", "not_allowed"), {}
+    if isinstance(error, TooManyFilesSent):
+        return 413, _body("Too many files in one request. Send fewer at a time.", "too_large"), {}
+    if isinstance(error, SuspiciousOperation):
+        return 400, _body("The request is malformed.", "invalid"), {}
+    return _database(error)
+
+
+def _ours(error: errors.RagsiteError) -> tuple[int, dict[str, Any], dict[str, str]]:
+    status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
+    body = _body(error.detail, error.code)
+    if error.errors:
+        body["errors"] = error.errors
+    headers: dict[str, str] = {}
+    if isinstance(error, errors.Unavailable):
+        headers["Retry-After"] = str(error.retry_after_seconds)
+    if isinstance(error, errors.NotAuthenticated):
+        headers["WWW-Authenticate"] = 'Bearer realm="ragsite"'
+    return status, body, headers
+
+
+def _database(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
+    if isinstance(error, DatabaseError | InterfaceError | PoolTimeout):
+        if isinstance(error.__cause__, LockNotAvailable):
+            return 503, _body(BUSY, "collection_busy"), {"Retry-After": "5"}
+        if isinstance(error.__cause__, QueryCanceled):
+            return 400, _body(TOO_EXPENSIVE, "too_expensive"), {}
+        return 500, _body(DATABASE_DOWN, "database_unavailable"), {}
+    return 500, _body(OURS, "server_error"), {}
+
+
+def _rest_framework(error: exceptions.APIException) -> tuple[int, dict[str, Any], dict[str, str]]:
+    headers: dict[str, str] = {}
+    if isinstance(error, exceptions.ValidationError):
+        fields = _by_field(error.detail)
+        place, messages = next(iter(fields.items()))
+        sentence = messages[0] if place == "" else f"{place}: {messages[0]}"
+        body = _body(sentence, "invalid")
+        body["errors"] = fields
+        return 400, body, headers
+    if isinstance(error, exceptions.MethodNotAllowed):
+        return 405, _body(f"{error.detail}".replace('"', "'"), "method_not_allowed"), headers
+    if isinstance(error, exceptions.ParseError):
+        return 400, _body(str(error.detail), "malformed_json"), headers
+    if isinstance(error, exceptions.UnsupportedMediaType):
+        sentence = "Send this as JSON with 'Content-Type: application/json', files as 'multipart/form-data'."
+        return 415, _body(sentence, "unsupported_media_type"), headers
+    if isinstance(error, exceptions.NotAcceptable):
+        return 406, _body("This answers JSON only: accept application/json.", "not_acceptable"), headers
+    return error.status_code, _body(str(error.detail), str(error.default_code)), headers
+
+
+def _by_field(detail: Any, place: str = "") -> dict[str, list[str]]:
+    """Nested validation messages as one flat table, e.g. `documents.0.text`."""
+    if isinstance(detail, dict):
+        found: dict[str, list[str]] = {}
+        for key, value in detail.items():
+            step = "" if key == "non_field_errors" else str(key)
+            found |= _by_field(value, ".".join(part for part in (place, step) if part))
+        return found
+    if isinstance(detail, list) and any(isinstance(part, dict | list) for part in detail):
+        found = {}
+        for index, value in enumerate(detail):
+            if value:
+                found |= _by_field(value, f"{place}.{index}" if place else str(index))
+        return found
+    messages = detail if isinstance(detail, list) else [detail]
+    return {place: [str(message) for message in messages]}
+
+
+def _body(detail: str, code: str) -> dict[str, Any]:
+    return {"detail": detail, "code": code}
+
+
+def _is_for_people(request: HttpRequest) -> bool:
+    return request.path.startswith("/admin/")
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """No such path: JSON for programs, a page for people."""
+    if _is_for_people(request):
+        return page_not_found(request, exception)
+    return JsonResponse(
+        _body("There is nothing at this address. See /swagger for what there is.", "not_found"), status=404
+    )
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if _is_for_people(request):
+        return permission_denied(request, exception)
+    return JsonResponse(_body("This is not allowed.", "not_allowed"), status=403)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return JsonResponse(
+        _body("The request is malformed, or its Host is not one this server answers to.", "invalid"), status=400
+    )
+
+
+def crashed(request: HttpRequest) -> HttpResponse:
+    if _is_for_people(request):
+        return server_error(request)
+    return JsonResponse(_body(OURS, "server_error"), status=500)

@@ -1,0 +1,68 @@
+"""Whether the server works: for load balancers, for operators, and as spec A's clients expect it (A12)."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connection
+from drf_spectacular.utils import extend_schema
+from psycopg_pool import PoolTimeout
+from rest_framework import serializers
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from access_app.api import PublicView
+from access_app.services import Caller
+from core_app.sql import statement
+
+logger = logging.getLogger(__name__)
+
+
+class HealthSerializer(serializers.Serializer[Any]):
+    status = serializers.ChoiceField(choices=("healthy", "unhealthy"))
+    timestamp = serializers.DateTimeField(required=False, help_text="Now, in UTC.")
+    version = serializers.CharField(required=False)
+    collections = serializers.IntegerField(required=False)
+    storage_bytes = serializers.IntegerField(required=False, help_text="Size of the whole database.")
+    detail = serializers.CharField(required=False, help_text="What is wrong, when something is.")
+
+
+class LiveSerializer(serializers.Serializer[Any]):
+    status = serializers.ChoiceField(choices=("alive",))
+
+
+class HealthView(PublicView):
+    """A12. Callers without a key see the status only, wherever keys are asked for."""
+
+    @extend_schema(responses={200: HealthSerializer, 503: HealthSerializer}, tags=["health"], auth=[])
+    def get(self, request: Request) -> Response:
+        known = isinstance(request.auth, Caller)
+        body: dict[str, Any] = {"status": "healthy"}
+        details: dict[str, Any] = {
+            "timestamp": datetime.now(tz=UTC).isoformat(),
+            "version": settings.RAGSITE_VERSION,
+        }
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(statement("ragsite", "health"))
+                details["collections"], details["storage_bytes"] = cursor.fetchone() or (0, 0)
+        except (DatabaseError, InterfaceError, PoolTimeout):
+            logger.exception("health check failed")
+            body["status"] = "unhealthy"
+            details["detail"] = "The database cannot be reached."
+        status = 200 if body["status"] == "healthy" else 503
+        return Response({**body, **details} if known else body, status=status)
+
+
+class LiveView(PublicView):
+    """Whether the process answers at all; asks nothing of the database."""
+
+    authentication_classes: list[type[BaseAuthentication]] = []
+
+    @extend_schema(responses=LiveSerializer, tags=["health"])
+    def get(self, request: Request) -> Response:
+        return Response({"status": "alive"})

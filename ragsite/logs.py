@@ -1,0 +1,48 @@
+"""Structured log lines with the request or task they belong to, for people or for collectors."""
+
+from __future__ import annotations
+
+import logging.config
+from typing import Any, Literal
+
+import structlog
+
+_SHARED: list[structlog.typing.Processor] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+]
+
+
+def logging_settings(*, level: str, form: Literal["console", "json"]) -> dict[str, Any]:
+    """The standard library's logging, rendered by structlog, on standard error."""
+    renderer: structlog.typing.Processor = (
+        structlog.processors.JSONRenderer() if form == "json" else structlog.dev.ConsoleRenderer(colors=False)
+    )
+    final: list[structlog.typing.Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
+    if form == "json":
+        final.append(structlog.processors.format_exc_info)
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "lines": {
+                "()": structlog.stdlib.ProcessorFormatter,
+                "processors": [*final, renderer],
+                "foreign_pre_chain": [structlog.stdlib.ExtraAdder(), *_SHARED],
+            }
+        },
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
+        "root": {"handlers": ["stderr"], "level": level},
+        "loggers": {
+            # Libraries speak when something is wrong.
+            name: {"level": "WARNING"}
+            for name in ("httpx", "httpcore", "urllib3", "sentence_transformers", "trafilatura", "htmldate")
+        },
+    }
+
+
+def configure(settings: dict[str, Any]) -> None:
+    """Apply the logging settings to this process."""
+    logging.config.dictConfig(settings)

@@ -1,0 +1,186 @@
+"""Django's settings, derived from the application's own (`appsettings.json` and the environment)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from psycopg.conninfo import conninfo_to_dict
+
+from core_app.config import BIND_VARIABLE
+from core_app.config_loading import ConfigurationError, load_settings
+from ragsite import __version__
+from ragsite.embedded import data_folder, running_server, secret_key
+from ragsite.logs import logging_settings
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = data_folder(root=BASE_DIR, environ=os.environ)
+
+try:
+    LOADED = load_settings(folder=BASE_DIR)
+except ConfigurationError as error:
+    sys.exit("\n".join(["The configuration cannot be used:", *(f"  {line}" for line in error.lines)]))
+
+RAGSITE = LOADED.values
+RAGSITE_ENVIRONMENT = LOADED.environment
+RAGSITE_WARNINGS = LOADED.warnings
+RAGSITE_VERSION = __version__
+#: Empty where the server was not started by `serve`: nothing is then known of who can reach it.
+RAGSITE_BIND = os.environ.get(BIND_VARIABLE, "")
+RAGSITE_WIRING = "ragsite.wiring"
+
+_embedded = running_server(DATA_DIR) if LOADED.is_development else {}
+
+
+def _database() -> dict[str, Any]:
+    given = RAGSITE.connection_strings.rag_database
+    dsn = given.get_secret_value() if given else _embedded.get("rag_database", "")
+    try:
+        parts = conninfo_to_dict(dsn)
+    except Exception:  # noqa: BLE001 - whatever libpq says of it may quote the password
+        sys.exit("ConnectionStrings:RagDatabase: not a connection string; use postgresql://user:password@host/db.")
+    known = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
+    options: dict[str, Any] = {key: value for key, value in parts.items() if key not in known}
+    options.setdefault("connect_timeout", 10)
+    if RAGSITE.vector_database.pool_size:
+        options["pool"] = {"min_size": 1, "max_size": RAGSITE.vector_database.pool_size, "timeout": 10}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        **{name: str(parts.get(key) or "") for key, name in known.items()},
+        "NAME": str(parts.get("dbname") or "ragsite"),
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": options,
+    }
+
+
+DATABASES = {"default": _database()}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_USER_MODEL = "access.User"
+
+SECRET_KEY = RAGSITE.security.secret_key.get_secret_value() if RAGSITE.security.secret_key else secret_key(DATA_DIR)
+DEBUG = False
+ALLOWED_HOSTS = list(RAGSITE.security.allowed_hosts) or ["localhost", "127.0.0.1", "[::1]"]
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = RAGSITE.security.secure_cookies
+SESSION_COOKIE_HTTPONLY = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+INSTALLED_APPS = [
+    "ragsite",
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.postgres",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "core_app",
+    "access_app",
+    "inference_app",
+    "collections_app",
+    "stores_app",
+    "ingest_app",
+    "search_app",
+    "console_app",
+]
+
+MIDDLEWARE = [
+    "ragsite.middleware.RawPathMiddleware",
+    "ragsite.middleware.RequestContextMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "ragsite.middleware.ContentSecurityPolicyMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+APPEND_SLASH = False
+ROOT_URLCONF = "ragsite.urls"
+ASGI_APPLICATION = "ragsite.asgi.application"
+LOGIN_REDIRECT_URL = "admin:index"
+LOGIN_URL = "admin:login"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+# Serve straight from the packages: nothing has to be collected before a start.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+# One request may carry many files: each part goes to disk above 2 MB, and the sum is bounded by the view.
+DATA_UPLOAD_MAX_MEMORY_SIZE = RAGSITE.ingestion.max_request_bytes
+DATA_UPLOAD_MAX_NUMBER_FILES = RAGSITE.ingestion.max_files
+FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["access_app.authentication.ApiKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["access_app.authentication.HasVerb"],
+    "DEFAULT_PARSER_CLASSES": ["core_app.api.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "ragsite.errors.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Ragsite",
+    "DESCRIPTION": "A self-hosted retrieval server: documents in, passages out.",
+    "VERSION": RAGSITE_VERSION,
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_AUTHENTICATION": [],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "SCHEMA_PATH_PREFIX": "",
+    "ENUM_NAME_OVERRIDES": {
+        "HealthStatusEnum": ("healthy", "unhealthy"),
+        "LiveStatusEnum": ("alive",),
+        "DeletedStatusEnum": ("deleted",),
+        "UpdatedStatusEnum": ("updated",),
+        "JobStateEnum": "ingest_app.models.Job.State",
+        "ItemStateEnum": "ingest_app.models.Item.State",
+        "DocumentStateEnum": "collections_app.models.Document.State",
+    },
+    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "displayRequestDuration": True, "persistAuthorization": False},
+}
+
+_broker = RAGSITE.connection_strings.broker
+CELERY_BROKER_URL = _broker.get_secret_value() if _broker else _embedded.get("broker", "memory://")
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+
+LOGGING_CONFIG = None
+LOGGING = logging_settings(level=RAGSITE.telemetry.log_level, form=RAGSITE.telemetry.log_format)

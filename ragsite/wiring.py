@@ -1,0 +1,12 @@
+"""Which class stands behind each port. Nobody imports those classes; they are found here by path."""
+
+from __future__ import annotations
+
+STORES = {
+    "pgvector": "stores_app.pgvector.PgVectorStore",
+}
+
+EMBEDDERS = {
+    "sentence-transformers": "inference_app.sentence_transformer.SentenceTransformerEmbedder",
+    "hashing": "inference_app.hashing.HashingEmbedder",
+}
