@@ -1,0 +1,1 @@
+"""Who may reach what: staff users and API keys."""

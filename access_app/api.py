@@ -1,0 +1,49 @@
+"""The views that the rooms' own views derive from, and how the API's schema describes keys."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from rest_framework.permissions import AllowAny
+from rest_framework.views import APIView
+
+from access_app.authentication import OptionalKeyAuthentication
+from access_app.models import Verb
+from access_app.services import Caller
+from core_app.errors import NotAuthenticated
+
+
+class ApiView(APIView):
+    """A view for programs. `verbs` names, method by method, what a key must allow."""
+
+    verbs: ClassVar[dict[str, Verb]]
+
+    @property
+    def caller(self) -> Caller:
+        """Who is calling; set by authentication before any handler runs."""
+        caller = self.request.auth
+        if not isinstance(caller, Caller):
+            raise NotAuthenticated("Send an API key: 'Authorization: Bearer KEY' or 'X-Api-Key: KEY'.")
+        return caller
+
+
+class PublicView(APIView):
+    """A view that everybody may call. Each subclass is named in the test that guards this."""
+
+    authentication_classes = [OptionalKeyAuthentication]
+    permission_classes = [AllowAny]
+
+
+class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """How the OpenAPI document describes keys."""
+
+    target_class = "access_app.authentication.ApiKeyAuthentication"
+    name = ["bearerKey", "headerKey"]
+    match_subclasses = True
+
+    def get_security_definition(self, auto_schema: Any) -> list[dict[str, str]]:
+        return [
+            {"type": "http", "scheme": "bearer", "description": "`Authorization: Bearer KEY`"},
+            {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
+        ]

@@ -1,0 +1,1 @@
+"""What the server holds: collections, documents and their chunks."""

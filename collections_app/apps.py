@@ -1,0 +1,12 @@
+"""Registers the room with Django; tables carry the short label."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class CollectionsConfig(AppConfig):
+    name = "collections_app"
+    label = "collections"
+    verbose_name = "Collections"
+    default_auto_field = "django.db.models.BigAutoField"

@@ -1,0 +1,156 @@
+"""Collections, documents and chunks as rows.
+
+Foreign keys act in SQL (`ON DELETE CASCADE NOT DEFERRABLE`, written in the migrations): Django's own
+cascade collects rows in Python, and its deferred constraints report their errors only at COMMIT.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+
+
+class Distance(models.TextChoices):
+    """How two vectors are compared."""
+
+    COSINE = "cosine", "Cosine"
+    L2 = "l2", "Euclidean"
+    IP = "ip", "Inner product"
+
+
+class Collection(models.Model):
+    """A named set of chunks with one embedding model, one distance and its own metadata."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    name = models.TextField(unique=True)
+    metadata = models.JSONField(default=dict, blank=True)
+    store = models.CharField(max_length=100)
+    distance = models.CharField(max_length=8, choices=Distance.choices, default=Distance.COSINE)
+    #: Snowball's name of the language whose stems and stop words the word index uses.
+    language = models.CharField(max_length=32, default="english")
+    #: How texts are cut; empty means the server's settings. Keys: strategy, size, overlap.
+    chunking = models.JSONField(default=dict, blank=True)
+    #: BM25's k1 and b; null means the server's settings.
+    k1 = models.FloatField(null=True, blank=True)
+    b = models.FloatField(null=True, blank=True)
+    #: Moves with every write, so that whatever is cached for a collection can key on it.
+    version = models.BigIntegerField(default=1)
+    #: The vectors that are searched; null until the first one is written.
+    active_generation = models.ForeignKey(
+        "Generation", null=True, blank=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Generation(models.Model):
+    """One set of vectors of a collection: a new embedding model is a new generation."""
+
+    class State(models.TextChoices):
+        ACTIVE = "active", "Active"
+        BUILDING = "building", "Building"
+        RETIRED = "retired", "Retired"
+
+    collection = models.ForeignKey(
+        Collection, on_delete=models.DO_NOTHING, db_constraint=False, related_name="generations"
+    )
+    #: Null where the vectors come from outside: the server then cannot embed a query for them.
+    embedding_connection = models.CharField(max_length=100, null=True, blank=True)
+    embedding_model = models.TextField(null=True, blank=True)
+    dimension = models.PositiveIntegerField()
+    distance = models.CharField(max_length=8, choices=Distance.choices)
+    state = models.CharField(max_length=16, choices=State.choices, default=State.ACTIVE)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.embedding_model or 'given vectors'} ({self.dimension})"
+
+
+class Document(models.Model):
+    """One source in a collection: a file, a page, a pasted text."""
+
+    class State(models.TextChoices):
+        READY = "ready", "Ready"
+        FAILED = "failed", "Failed"
+
+    collection = models.ForeignKey(
+        Collection, on_delete=models.DO_NOTHING, db_constraint=False, related_name="documents"
+    )
+    source = models.TextField()
+    title = models.TextField(blank=True)
+    #: SHA-256 over the content and everything that decides its chunks, in hexadecimal.
+    content_hash = models.CharField(max_length=64, blank=True)
+    media_type = models.CharField(max_length=255, blank=True)
+    size_bytes = models.BigIntegerField(default=0)
+    state = models.CharField(max_length=16, choices=State.choices, default=State.READY)
+    metadata = models.JSONField(default=dict, blank=True)
+    chunk_count = models.PositiveIntegerField(default=0)
+    #: Why the last attempt to index it failed; a document that was ready before stays searchable.
+    error = models.TextField(blank=True)
+    error_code = models.CharField(max_length=64, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=("collection", "source"), name="document_collection_source"),
+        ]
+
+    def __str__(self) -> str:
+        return self.source
+
+
+class Chunk(models.Model):
+    """One retrievable piece of text.
+
+    The key is never reused and never leaves the server: replacing is delete and insert. The external
+    id does; for ingested chunks it is the same after the source was ingested again.
+    """
+
+    collection = models.ForeignKey(
+        Collection, on_delete=models.DO_NOTHING, db_constraint=False, related_name="chunks", db_index=False
+    )
+    document = models.ForeignKey(
+        Document,
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="chunks",
+        db_index=False,
+    )
+    external_id = models.TextField()
+    text = models.TextField()
+    metadata = models.JSONField(default=dict, blank=True)
+    section_path = ArrayField(models.TextField(), default=list, blank=True)
+    page = models.PositiveIntegerField(null=True, blank=True)
+    #: Half-open range of characters in the document's extracted text.
+    start_offset = models.PositiveIntegerField(null=True, blank=True)
+    end_offset = models.PositiveIntegerField(null=True, blank=True)
+    #: Place among the chunks of its document, from 0.
+    ordinal = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=("collection", "external_id"), name="chunk_collection_external_id"),
+        ]
+        indexes = [
+            # Listing a collection in insertion order, and its keyset pages.
+            models.Index(fields=("collection", "id"), name="chunk_collection_id"),
+            # Reading or replacing one document, in order; also serves the cascade from documents.
+            models.Index(fields=("document", "ordinal"), name="chunk_document_ordinal"),
+            # Containment filters on metadata.
+            GinIndex(fields=("metadata",), name="chunk_metadata", opclasses=("jsonb_path_ops",)),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id

@@ -1,0 +1,84 @@
+"""Reading collections, documents and chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
+
+from django.db.models import IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models.aggregates import Count
+from django.db.models.functions import Coalesce
+
+from collections_app.models import Chunk, Collection, Document
+from core_app.errors import NotFound
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectionSummary:
+    """A collection with the number of its chunks."""
+
+    collection: Collection
+    count: int
+
+    @property
+    def dimension(self) -> int | None:
+        generation = self.collection.active_generation
+        return generation.dimension if generation else None
+
+
+class ChunkTotal(TypedDict):
+    """The number of chunks that a collection is annotated with."""
+
+    chunk_total: int
+
+
+def collection_not_found(name: str) -> NotFound:
+    return NotFound(f"Collection '{name}' not found", code="collection_not_found")
+
+
+def get_collection(*, name: str) -> Collection:
+    """The collection of this name, with its active generation. Raises NotFound."""
+    collection = Collection.objects.select_related("active_generation").filter(name=name).first()
+    if collection is None:
+        raise collection_not_found(name)
+    return collection
+
+
+def get_summary(*, name: str) -> CollectionSummary:
+    """One collection with its count. Raises NotFound."""
+    collection = get_collection(name=name)
+    return CollectionSummary(collection=collection, count=Chunk.objects.filter(collection=collection).count())
+
+
+def list_summaries() -> list[CollectionSummary]:
+    """All collections by name, with their counts, in one statement."""
+    return [
+        CollectionSummary(collection=collection, count=collection.chunk_total)
+        for collection in with_chunk_totals(Collection.objects.select_related("active_generation"))
+    ]
+
+
+def with_chunk_totals(collections: QuerySet[Collection]) -> QuerySet[WithAnnotations[Collection, ChunkTotal]]:
+    """Each collection annotated with `chunk_total`."""
+    counted = (
+        Chunk.objects.filter(collection=OuterRef("pk"))
+        .order_by()
+        .values("collection")
+        .annotate(total=Count("pk"))
+        .values("total")
+    )
+    return collections.annotate(chunk_total=Coalesce(Subquery(counted, output_field=IntegerField()), 0))
+
+
+def list_documents(*, collection: Collection) -> QuerySet[Document]:
+    """The collection's documents by source."""
+    return Document.objects.filter(collection=collection).order_by("source")
+
+
+def chunks_by_id(*, chunk_ids: Sequence[int]) -> dict[int, Chunk]:
+    """Chunks with their documents; those that are gone are missing from the result."""
+    return {chunk.pk: chunk for chunk in Chunk.objects.select_related("document").filter(pk__in=chunk_ids)}

@@ -1,0 +1,1 @@
+"""The models behind ports: what turns text into vectors."""
