@@ -1,0 +1,1 @@
+"""How text gets in: parsing, chunking and the jobs that index it."""

@@ -1,0 +1,238 @@
+"""One item from bytes to searchable chunks: read, cut, embed, then write everything in one transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from django.db import transaction
+
+from collections_app.models import Chunk, Collection, Document
+from collections_app.services import lock_collection, touch, writable_space
+from core_app.ports import Embedder, IndexedChunk, Vectors
+from core_app.wiring import app_settings, embedder, store
+from ingest_app.chunking import TextChunk, chunk, contextual_text
+from ingest_app.leases import Lease, hold
+from ingest_app.models import Item, Payload
+from ingest_app.parsing import ParsedDocument
+from ingest_app.parsing.sandbox import ParserProcess
+from ingest_app.submitting import clean_text
+
+logger = logging.getLogger(__name__)
+
+#: Part of every content hash: raise it when parsing or chunking changes, so that unchanged files are redone.
+PIPELINE_VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A document ready to be written: its chunks, their contextual texts and vectors, in one order."""
+
+    document: ParsedDocument
+    title: str
+    chunks: Sequence[TextChunk]
+    contexts: Sequence[str]
+    vectors: Vectors
+    content_hash: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chunking:
+    """How a collection's texts are cut."""
+
+    strategy: str
+    size: int
+    overlap: int
+
+    @classmethod
+    def of(cls, collection: Collection) -> Chunking:
+        """The collection's own setting over the server's."""
+        defaults = app_settings().ingestion
+        return cls(
+            strategy=str(collection.chunking.get("strategy", "structure")),
+            size=int(collection.chunking.get("size", defaults.chunk_tokens)),
+            overlap=int(collection.chunking.get("overlap", defaults.chunk_overlap_tokens)),
+        )
+
+
+@cache
+def parser() -> ParserProcess:
+    """This process's one parser child."""
+    section = app_settings().ingestion
+    return ParserProcess(timeout_seconds=section.parse_timeout_seconds, memory_bytes=section.parse_memory_bytes)
+
+
+def index_item(*, lease: Lease, item: Item, check: Callable[[], None]) -> None:
+    """Index one item of a job that is held under `lease`, or mark it as unchanged.
+
+    `check` is called between batches and may raise to stop. Raises UnableToParse for a file that gives
+    no text, Conflict when the collection's vectors are of another model. Nothing is visible to a search
+    before the one transaction that writes document, chunks, vectors, words and the item's outcome.
+    """
+    collection = Collection.objects.get(pk=lease.collection_id)
+    payload = Payload.objects.get(item=item)
+    content = bytes(payload.content)
+    chunking = Chunking.of(collection)
+    source = embedder()
+    content_hash = _content_hash(item, content, chunking, source)
+    if _is_unchanged(collection, item, content_hash):
+        _mark_unchanged(lease, item)
+        return
+    document = parser().parse(name=_parser_name(item, is_text=payload.is_text), content=content)
+    prepared = _prepare(item, document, chunking, source, content_hash, check)
+    check()
+    _write(lease, item, prepared, source)
+
+
+def _parser_name(item: Item, *, is_text: bool) -> str:
+    """Texts without a known extension are read as Markdown, which plain text is."""
+    known = (".md", ".markdown", ".txt", ".html", ".htm")
+    if is_text and not item.source.lower().endswith(known):
+        return f"{item.source}.md"
+    return item.source
+
+
+def _content_hash(item: Item, content: bytes, chunking: Chunking, source: Embedder) -> str:
+    """Covers whatever decides the chunks and their metadata."""
+    decisive = [
+        PIPELINE_VERSION, item.title, item.metadata, chunking.strategy, chunking.size, chunking.overlap,
+        source.connection, source.model,
+    ]  # fmt: skip
+    digest = hashlib.sha256(json.dumps(decisive, sort_keys=True).encode("utf-8"))
+    digest.update(content)
+    return digest.hexdigest()
+
+
+def _is_unchanged(collection: Collection, item: Item, content_hash: str) -> bool:
+    return Document.objects.filter(
+        collection=collection, source=item.source, content_hash=content_hash, state=Document.State.READY
+    ).exists()
+
+
+def _mark_unchanged(lease: Lease, item: Item) -> None:
+    with transaction.atomic():
+        hold(lease=lease)
+        item.state = Item.State.SKIPPED
+        item.save(update_fields=["state"])
+        found = Document.objects.filter(collection_id=lease.collection_id, source=item.source)
+        found.exclude(error="").update(error="", error_code="")
+        Payload.objects.filter(item=item).delete()
+
+
+def _prepare(
+    item: Item,
+    document: ParsedDocument,
+    chunking: Chunking,
+    source: Embedder,
+    content_hash: str,
+    check: Callable[[], None],
+) -> Prepared:
+    title = item.title or clean_text(document.title)
+    if chunking.strategy == "whole":
+        whole = TextChunk(ordinal=0, text=document.text, start=0, end=len(document.text), section=(), page=None)
+        chunks = [whole]
+    else:
+        chunks = chunk(document, size=chunking.size, overlap=chunking.overlap, count_tokens=source.count_tokens)
+    contexts = [contextual_text(title=title, section=part.section, text=part.text) for part in chunks]
+    return Prepared(
+        document=document,
+        title=title,
+        chunks=chunks,
+        contexts=contexts,
+        vectors=_embed(contexts, source, check),
+        content_hash=content_hash,
+    )
+
+
+def _embed(texts: Sequence[str], source: Embedder, check: Callable[[], None]) -> Vectors:
+    """Vectors of shape (len(texts), dimension), a batch at a time, similar lengths together."""
+    vectors = np.empty((len(texts), source.dimension), dtype=np.float32)
+    order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+    size = app_settings().embedding.batch_size
+    for start in range(0, len(order), size):
+        check()
+        batch = order[start : start + size]
+        vectors[batch] = source.embed_documents([texts[index] for index in batch])
+    return vectors
+
+
+def _write(lease: Lease, item: Item, prepared: Prepared, source: Embedder) -> None:
+    with transaction.atomic():
+        collection = lock_collection(collection_id=lease.collection_id)
+        hold(lease=lease)
+        space = writable_space(
+            collection=collection,
+            embedding_connection=source.connection,
+            embedding_model=source.model,
+            dimension=prepared.vectors.shape[1],
+        )
+        document = _replace_document(collection, item, prepared)
+        rows = Chunk.objects.bulk_create(_rows(collection, document, item, prepared), batch_size=500)
+        store(collection.store).add(
+            space=space,
+            language=collection.language,
+            chunks=[
+                IndexedChunk(chunk_id=row.pk, text=context, embedding=vector)
+                for row, context, vector in zip(rows, prepared.contexts, prepared.vectors, strict=True)
+            ],
+        )
+        item.state = Item.State.SUCCEEDED
+        item.chunks = len(rows)
+        item.error = item.code = ""
+        item.save(update_fields=["state", "chunks", "error", "code"])
+        Payload.objects.filter(item=item).delete()
+        touch(collection=collection)
+
+
+def _replace_document(collection: Collection, item: Item, prepared: Prepared) -> Document:
+    """The document's row with its old chunks gone; the caller's transaction brings the new ones."""
+    values: dict[str, Any] = {
+        "title": prepared.title,
+        "content_hash": prepared.content_hash,
+        "media_type": prepared.document.media_type,
+        "size_bytes": item.size_bytes,
+        "state": Document.State.READY,
+        "metadata": item.metadata,
+        "chunk_count": len(prepared.chunks),
+        "error": "",
+        "error_code": "",
+    }
+    document, created = Document.objects.update_or_create(collection=collection, source=item.source, defaults=values)
+    if not created:
+        remove_chunks(collection=collection, document=document)
+    return document
+
+
+def remove_chunks(*, collection: Collection, document: Document) -> int:
+    """Take a document's chunks out of index and table; the number removed. Needs the write lock."""
+    old = list(Chunk.objects.filter(document=document).values_list("pk", flat=True))
+    if old:
+        store(collection.store).remove(collection_id=collection.pk, chunk_ids=old)
+        Chunk.objects.filter(pk__in=old).delete()
+    return len(old)
+
+
+def _rows(collection: Collection, document: Document, item: Item, prepared: Prepared) -> list[Chunk]:
+    base = uuid.uuid5(collection.uid, item.source)
+    return [
+        Chunk(
+            collection=collection,
+            document=document,
+            external_id=f"{base}:{part.ordinal}",
+            text=part.text,
+            metadata=item.metadata,
+            section_path=list(part.section),
+            page=part.page,
+            start_offset=part.start,
+            end_offset=part.end,
+            ordinal=part.ordinal,
+        )
+        for part in prepared.chunks
+    ]

@@ -1,0 +1,138 @@
+"""Who works on a job: a lease that expires when its holder falls silent, and a token that fences it off."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from types import TracebackType
+
+from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from core_app.wiring import app_settings
+from ingest_app.models import Job
+
+logger = logging.getLogger(__name__)
+
+
+class LeaseLostError(Exception):
+    """The job went to somebody else, or is gone; whatever was done in its name must not be committed."""
+
+
+class CancelledError(Exception):
+    """The job was asked to stop."""
+
+
+class StoppedError(Exception):
+    """This process was asked to stop; the job goes back to the queue."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lease:
+    """The right to work on one job."""
+
+    job_id: uuid.UUID
+    token: uuid.UUID
+    collection_id: int
+
+
+def free_jobs() -> Q:
+    """Jobs that have work left and nobody working on them."""
+    silent = Q(lease_expires_at__isnull=True) | Q(lease_expires_at__lt=timezone.now())
+    return Q(finished_at__isnull=True) & silent
+
+
+def claim(*, job_id: uuid.UUID) -> Lease | None:
+    """Take a free job; None when it has ended, is held by another, or does not exist."""
+    with transaction.atomic():
+        # A row that somebody else is claiming at this moment is as good as taken.
+        job = Job.objects.select_for_update(skip_locked=True).filter(free_jobs(), pk=job_id).first()
+        if job is None:
+            return None
+        now = timezone.now()
+        job.lease_token = uuid.uuid4()
+        job.lease_expires_at = now + lease_time()
+        job.heartbeat_at = now
+        job.started_at = job.started_at or now
+        job.state = Job.State.RUNNING
+        job.save()
+    return Lease(job_id=job.pk, token=job.lease_token, collection_id=job.collection_id)
+
+
+def hold(*, lease: Lease) -> Job:
+    """Lock the job's row for the rest of the transaction, sure that it is still ours.
+
+    Raises LeaseLostError when it is not, so that a worker that was too slow can never commit.
+    """
+    job = Job.objects.select_for_update(no_key=True).filter(pk=lease.job_id, lease_token=lease.token).first()
+    if job is None:
+        raise LeaseLostError
+    return job
+
+
+def renew(*, lease: Lease) -> None:
+    """Say that the holder is alive. Raises LeaseLostError, or CancelledError when asked to stop."""
+    now = timezone.now()
+    held = Job.objects.filter(pk=lease.job_id, lease_token=lease.token)
+    if not held.update(heartbeat_at=now, lease_expires_at=now + lease_time()):
+        raise LeaseLostError
+    if held.filter(cancel_requested=True).exists():
+        raise CancelledError
+
+
+def release(*, lease: Lease) -> None:
+    """Give an unfinished job back to the queue."""
+    Job.objects.filter(pk=lease.job_id, lease_token=lease.token).update(
+        state=Job.State.QUEUED, lease_token=None, lease_expires_at=None
+    )
+
+
+def lease_time() -> timedelta:
+    return timedelta(seconds=app_settings().ingestion.lease_seconds)
+
+
+class Heartbeat:
+    """Renews a lease from a thread of its own while a file is read or a batch embedded.
+
+    `check` is called between batches: it renews at once and raises what the job has to stop for.
+    """
+
+    def __init__(self, lease: Lease, *, stopping: Callable[[], bool]) -> None:
+        self._lease = lease
+        self._stopping = stopping
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> Heartbeat:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def check(self) -> None:
+        """Raise LeaseLostError, CancelledError or StoppedError when the work has to end here."""
+        if self._stopping():
+            raise StoppedError
+        renew(lease=self._lease)
+
+    def _beat(self) -> None:
+        try:
+            while not self._done.wait(lease_time().total_seconds() / 3):
+                try:
+                    renew(lease=self._lease)
+                except (LeaseLostError, CancelledError):
+                    return  # the worker learns it at its next check
+                except (DatabaseError, InterfaceError):
+                    logger.warning("the heartbeat of job %s was not written", self._lease.job_id, exc_info=True)
+                    connection.close()
+        finally:
+            connection.close()

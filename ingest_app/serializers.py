@@ -1,0 +1,133 @@
+"""The shapes of ingestion requests and jobs on the wire."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from collections_app.api import MetadataField
+from collections_app.models import Document
+from core_app.api import StrictCharField, StrictSerializer
+from ingest_app.models import Item, Job
+from ingest_app.selectors import JobReport
+
+
+class TextSerializer(StrictSerializer):
+    source = StrictCharField(help_text="Names the document in its collection; sending it again replaces it.")  # type: ignore[assignment]  # the API's word
+    text = StrictCharField(trim_whitespace=False, allow_blank=True, help_text="Markdown or plain text.")
+    title = StrictCharField(required=False, allow_blank=True, default="")
+    metadata = MetadataField(default=dict)
+
+
+class TextsRequestSerializer(StrictSerializer):
+    documents = TextSerializer(many=True, allow_empty=False)
+
+
+class UploadSerializer(serializers.Serializer[Any]):
+    """For the schema: the files of a multipart request."""
+
+    file = serializers.ListField(
+        child=serializers.FileField(), help_text="One or more files; the file name is the source."
+    )
+    metadata = serializers.CharField(required=False, help_text="A JSON object, given to each file's chunks.")
+
+
+class ItemSerializer(serializers.Serializer[Any]):
+    source = serializers.CharField()  # type: ignore[assignment]  # the API's word
+    state = serializers.ChoiceField(choices=Item.State.choices)
+    chunks = serializers.IntegerField()
+    error = serializers.CharField(allow_null=True, help_text="What went wrong and what to do about it.")
+    code = serializers.CharField(allow_null=True)
+
+
+class JobSummarySerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    kind = serializers.ChoiceField(choices=Job.Kind.choices)
+    collection = serializers.CharField()
+    state = serializers.ChoiceField(choices=Job.State.choices)
+    total = serializers.IntegerField()
+    done = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    skipped = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+
+class JobSerializer(JobSummarySerializer):
+    items = ItemSerializer(many=True)
+
+
+class JobListSerializer(serializers.Serializer[Any]):
+    jobs = JobSummarySerializer(many=True)
+    count = serializers.IntegerField()
+    total = serializers.IntegerField()
+
+
+class SourceSerializer(serializers.Serializer[Any]):
+    source = serializers.CharField()  # type: ignore[assignment]  # the API's word
+    title = serializers.CharField(allow_blank=True)
+    state = serializers.ChoiceField(choices=Document.State.choices)
+    chunks = serializers.IntegerField()
+    hash = serializers.CharField(allow_blank=True)
+    error = serializers.CharField(allow_null=True)
+    code = serializers.CharField(allow_null=True)
+    updated_at = serializers.DateTimeField()
+
+
+class SourceListSerializer(serializers.Serializer[Any]):
+    sources = SourceSerializer(many=True)
+    count = serializers.IntegerField()
+    total = serializers.IntegerField()
+
+
+class SourceDeletedSerializer(serializers.Serializer[Any]):
+    status = serializers.ChoiceField(choices=("deleted",))
+    collection = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]  # the API's word
+    chunks_deleted = serializers.IntegerField()
+
+
+def present_job(report: JobReport) -> dict[str, Any]:
+    """A job as the API shows it, with its items where the report has them."""
+    job = report.job
+    shown: dict[str, Any] = {
+        "id": str(job.pk),
+        "kind": job.kind,
+        "collection": job.collection.name,
+        "state": job.state,
+        "total": report.total,
+        "done": report.done,
+        "failed": report.failed,
+        "skipped": report.skipped,
+        "created_at": job.created_at,
+        "started_at": job.started_at,
+        "finished_at": job.finished_at,
+    }
+    if report.items is not None:
+        shown["items"] = [
+            {
+                "source": item.source,
+                "state": item.state,
+                "chunks": item.chunks,
+                "error": item.error or None,
+                "code": item.code or None,
+            }
+            for item in report.items
+        ]
+    return shown
+
+
+def present_source(document: Document) -> dict[str, Any]:
+    """A document as the API shows it."""
+    return {
+        "source": document.source,
+        "title": document.title,
+        "state": document.state,
+        "chunks": document.chunk_count,
+        "hash": document.content_hash,
+        "error": document.error or None,
+        "code": document.error_code or None,
+        "updated_at": document.updated_at,
+    }

@@ -1,0 +1,38 @@
+"""Celery's door to the jobs. Arguments are ids; whatever else a task needs stands in Postgres."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from typing import Any
+
+from celery import shared_task
+from celery.signals import worker_shutting_down
+from django.db import close_old_connections
+
+from ingest_app import work
+
+#: Rounds of the reaper; the schedule in the wiring follows it.
+REAP_INTERVAL_SECONDS = 10.0
+
+_stopping = threading.Event()
+
+
+@worker_shutting_down.connect
+def _stop(**_: Any) -> None:
+    """A worker that was asked to end gives its job back after the batch in hand."""
+    _stopping.set()
+
+
+@shared_task(name="ingest.run_job")
+def run_job(job_id: str, **_: Any) -> None:
+    """Work off one job, if nobody else does."""
+    close_old_connections()
+    work.run_job(job_id=uuid.UUID(job_id), stopping=_stopping.is_set)
+
+
+@shared_task(name="ingest.reap_jobs")
+def reap_jobs(**_: Any) -> None:
+    """Announce jobs that wait and that nobody works on."""
+    close_old_connections()
+    work.reap(interval_seconds=REAP_INTERVAL_SECONDS)
