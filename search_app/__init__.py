@@ -1,0 +1,1 @@
+"""How text gets out: retrieval over one or both legs, merged into one list."""

@@ -1,0 +1,1 @@
+"""Where vectors and words are searched: the built-in store in Postgres."""

@@ -1,0 +1,54 @@
+"""Vectors and packed postings. Rows are written with COPY and read with the statements in `sql/`."""
+
+from __future__ import annotations
+
+from django.db import models
+from pgvector.django import VectorField
+
+from collections_app.models import Chunk, Collection, Generation
+
+
+class Vector(models.Model):
+    """The embedding of one chunk in one generation.
+
+    Narrow on purpose: beside the text, vectors are moved out of line and an exact scan of 100,000
+    takes six times as long. The migration sets STORAGE MAIN for the same reason.
+    """
+
+    pk = models.CompositePrimaryKey("generation_id", "chunk_id")
+    generation = models.ForeignKey(
+        Generation, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+    )
+    chunk = models.ForeignKey(Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+")
+    embedding = VectorField()
+
+
+class Segment(models.Model):
+    """An immutable part of a collection's word index; only its tombstones change.
+
+    `chunk_ids` (little-endian int64) and `lengths` (uint32, terms of each chunk) are indexed by the
+    ordinal that postings refer to. `dead` is a bitmap of ordinals, empty while nothing was deleted.
+    """
+
+    collection = models.ForeignKey(Collection, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+")
+    size = models.PositiveIntegerField()
+    #: Chunks that are not deleted, and the sum of their lengths: N and the total length of BM25.
+    live = models.PositiveIntegerField()
+    live_length = models.BigIntegerField()
+    first_chunk_id = models.BigIntegerField()
+    last_chunk_id = models.BigIntegerField()
+    chunk_ids = models.BinaryField()
+    lengths = models.BinaryField()
+    dead = models.BinaryField(default=b"")
+
+
+class Posting(models.Model):
+    """Where one term occurs in one segment: ordinals, frequencies and lengths, packed."""
+
+    pk = models.CompositePrimaryKey("collection_id", "term", "segment_id")
+    collection = models.ForeignKey(
+        Collection, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+    )
+    term = models.TextField()
+    segment = models.ForeignKey(Segment, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+")
+    data = models.BinaryField()
