@@ -6,11 +6,13 @@ from typing import Any, ClassVar
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from access_app.authentication import OptionalKeyAuthentication
 from access_app.models import Verb
 from access_app.services import Caller
+from core_app.api import reject_unstorable
 from core_app.errors import NotAuthenticated
 
 
@@ -18,6 +20,13 @@ class ApiView(APIView):
     """A view for programs. `verbs` names, method by method, what a key must allow."""
 
     verbs: ClassVar[dict[str, Verb]]
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuse parameters of the address that Postgres could not take as text."""
+        super().initial(request, *args, **kwargs)
+        for name, values in request.query_params.lists():
+            for value in values:
+                reject_unstorable(value, name)
 
     @property
     def caller(self) -> Caller:
@@ -47,3 +56,7 @@ class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
             {"type": "http", "scheme": "bearer", "description": "`Authorization: Bearer KEY`"},
             {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
         ]
+
+    def get_security_requirement(self, auto_schema: Any) -> list[dict[str, list[str]]]:
+        """Either header is enough; in one object they would be asked for together."""
+        return [{name: []} for name in self.name]

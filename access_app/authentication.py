@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.db import DatabaseError, InterfaceError
 from django.http.request import HttpRequest, split_domain_port
+from psycopg_pool import PoolTimeout
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
@@ -34,12 +36,12 @@ class ApiKeyAuthentication(BaseAuthentication):
 
 
 class OptionalKeyAuthentication(ApiKeyAuthentication):
-    """For views that answer everybody and tell more to those with a key."""
+    """For views that answer everybody, the database up or down, and tell more to those with a key."""
 
     def authenticate(self, request: Request) -> tuple[None, Caller] | None:
         try:
             return super().authenticate(request)
-        except NotAuthenticated:
+        except (NotAuthenticated, DatabaseError, InterfaceError, PoolTimeout):
             return None
 
 
@@ -92,7 +94,15 @@ def is_keyless(request: HttpRequest | Request) -> bool:
     if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
         return False
     origin = request.headers.get("Origin")
-    return origin is None or urlsplit(origin).netloc == request.get_host()
+    return origin is None or _authority(origin) == request.get_host()
+
+
+def _authority(origin: str) -> str:
+    """Host and port of an origin; empty where it has none, such as `null`."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
 
 
 def _is_loopback(host: str) -> bool:

@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from django.db.models import Q
 from django.utils import timezone
@@ -19,6 +20,8 @@ from core_app.errors import InvalidInput, NotAllowed, NotAuthenticated
 _FORM = re.compile(r"rs_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 #: `last_used_at` is for people: once a minute is often enough, and keeps reads from becoming writes.
 _LAST_USED_RESOLUTION = timedelta(minutes=1)
+_MAX_NAME_LENGTH = 200
+_MAX_PATTERN_LENGTH = 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +38,7 @@ class Caller:
 
     def reaches(self, collection: str) -> bool:
         """Whether a collection is within scope: `*` stands for any run of characters, nothing else does."""
-        return any(
-            re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), collection, re.DOTALL)
-            for pattern in self.collections
-        )
+        return any(_pattern(pattern).fullmatch(collection) for pattern in self.collections)
 
     def require(self, verb: Verb, collection: str | None = None) -> None:
         """Raise NotAllowed unless `may`."""
@@ -64,6 +64,12 @@ def create_key(
         raise InvalidInput(f"Name at least one verb of: {', '.join(Verb.values)}.", code="invalid_verbs")
     if not collections or any(not pattern for pattern in collections):
         raise InvalidInput("Name at least one collection or pattern; '*' means all.", code="invalid_scope")
+    if not name.strip() or any("\x00" in text or len(text) > most for text, most in _texts(name, collections)):
+        raise InvalidInput(
+            f"Give the key a name of 1 to {_MAX_NAME_LENGTH} characters, "
+            f"and patterns of at most {_MAX_PATTERN_LENGTH}.",
+            code="invalid_name",
+        )
     prefix = secrets.token_hex(6)
     secret = secrets.token_urlsafe(32)
     key = ApiKey.objects.create(
@@ -96,6 +102,21 @@ def authenticate(*, presented: str, now: datetime | None = None) -> Caller:
         stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - _LAST_USED_RESOLUTION)
         ApiKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
     return Caller(name=key.name, verbs=frozenset(key.verbs), collections=tuple(key.collections))
+
+
+def _texts(name: str, collections: Sequence[str]) -> list[tuple[str, int]]:
+    """What a key is described by, with the most characters of each."""
+    return [(name, _MAX_NAME_LENGTH), *((pattern, _MAX_PATTERN_LENGTH) for pattern in collections)]
+
+
+@lru_cache(maxsize=1024)
+def _pattern(pattern: str) -> re.Pattern[str]:
+    """A scope as an expression; atomic groups keep many stars from taking more than linear time each."""
+    head, *rest = pattern.split("*")
+    if not rest:
+        return re.compile(re.escape(head))
+    middle = "".join(f"(?>.*?{re.escape(part)})" for part in rest[:-1] if part)
+    return re.compile(f"{re.escape(head)}{middle}.*{re.escape(rest[-1])}", re.DOTALL)
 
 
 def _digest(secret: str) -> bytes:

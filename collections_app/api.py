@@ -17,7 +17,8 @@ from collections_app.services import create_collection, delete_collection, updat
 from core_app.api import ErrorSerializer, StrictCharField, StrictSerializer, reject_unstorable
 from core_app.errors import InvalidInput
 
-ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 500, 503), ErrorSerializer)
+ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 413, 415, 500, 503), ErrorSerializer)
+READ_ERRORS = dict.fromkeys((400, 401, 403, 404, 500), ErrorSerializer)
 
 
 class MetadataField(serializers.JSONField):
@@ -114,7 +115,7 @@ class CollectionsView(ApiView):
         operation_id="list_collections",
         tags=["collections"],
         parameters=PAGE,
-        responses={200: CollectionListSerializer, 400: ErrorSerializer, 401: ErrorSerializer},
+        responses={200: CollectionListSerializer, **READ_ERRORS},
     )
     def get(self, request: Request) -> Response:
         offset, limit = page_bounds(request, default=None)
@@ -145,7 +146,9 @@ class CollectionView(ApiView):
 
     verbs = {"GET": Verb.READ, "DELETE": Verb.DELETE}
 
-    @extend_schema(operation_id="get_collection", tags=["collections"], responses={200: CollectionSerializer, **ERRORS})
+    @extend_schema(
+        operation_id="get_collection", tags=["collections"], responses={200: CollectionSerializer, **READ_ERRORS}
+    )
     def get(self, request: Request, name: str) -> Response:
         return Response(present(get_summary(name=name)))
 

@@ -3,20 +3,61 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import IO, Any
 
 from django.conf import settings
 from django.http.request import RawPostDataException
 from rest_framework import serializers
-from rest_framework.exceptions import ParseError, ValidationError
+from rest_framework.exceptions import ValidationError
 from rest_framework.parsers import BaseParser
 
 from core_app.errors import InvalidInput, TooLarge
 
+MALFORMED = "malformed_json"
+#: More than any document needs, and far from where reading or writing one would run out of stack.
+MAX_DEPTH = 100
+
+
+def parse_json(text: str) -> Any:
+    """JSON as the standard and Postgres have it: finite numbers, at most MAX_DEPTH levels.
+
+    Raises InvalidInput with a sentence that names the place of a mistake.
+    """
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise InvalidInput(f"The body is not valid JSON: {error.msg} at {place}.", code=MALFORMED) from None
+    except RecursionError:
+        raise InvalidInput("The body is nested too deeply.", code=MALFORMED) from None
+    except ValueError:
+        raise InvalidInput("The body holds a number with too many digits.", code=MALFORMED) from None
+    if _is_deep(value):
+        raise InvalidInput(f"The body is nested more than {MAX_DEPTH} levels deep.", code=MALFORMED)
+    return value
+
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a JSON number")
+    raise InvalidInput(f"The body is not valid JSON: {name} is not a JSON number.", code=MALFORMED)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise InvalidInput(f"The body holds a number that is too large: {text[:20]}.", code=MALFORMED)
+    return number
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        inner = (part.values() if isinstance(part, dict) else part for part in level if isinstance(part, dict | list))
+        level = [part for parts in inner for part in parts if isinstance(part, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 class StrictJSONParser(BaseParser):
@@ -30,23 +71,17 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
+        limit = settings.RAGSITE.ingestion.max_request_bytes
         try:
-            body = stream.read()
+            body = stream.read(limit + 1)
         except RawPostDataException:
-            raise ParseError("The body could not be read. Send it again.") from None
-        if len(body) > settings.RAGSITE.ingestion.max_request_bytes:
+            raise InvalidInput("The body could not be read. Send it again.", code=MALFORMED) from None
+        if len(body) > limit:
             raise TooLarge("The request is larger than this server accepts. Send it in parts.")
         try:
-            return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
-        except json.JSONDecodeError as error:
-            place = f"line {error.lineno}, column {error.colno}"
-            raise ParseError(f"The body is not valid JSON: {error.msg} at {place}.") from None
+            return parse_json(body.decode("utf-8"))
         except UnicodeDecodeError:
-            raise ParseError("The body is not valid UTF-8. Send JSON in UTF-8.") from None
-        except RecursionError:
-            raise ParseError("The body is nested too deeply.") from None
-        except ValueError as error:
-            raise ParseError(f"The body is not valid JSON: {error}.") from None
+            raise InvalidInput("The body is not valid UTF-8. Send JSON in UTF-8.", code=MALFORMED) from None
 
 
 class StrictSerializer(serializers.Serializer[Any]):

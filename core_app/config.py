@@ -28,6 +28,7 @@ class Section(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
         hide_input_in_errors=True,
+        allow_inf_nan=False,
     )
 
 
@@ -103,7 +104,10 @@ class Ingestion(Section):
         200, description="Most tokens of one chunk, without its title and section."
     )
     chunk_overlap_tokens: Annotated[int, Field(ge=0, le=4096)] = Field(
-        30, description="Tokens that a chunk repeats of the one before it in the same section."
+        30,
+        # The default too must fit a smaller ChunkTokens: the chunker refuses an overlap as long as a chunk.
+        validate_default=True,
+        description="Tokens that a chunk repeats of the one before it in the same section.",
     )
     max_file_bytes: Annotated[int, Field(ge=1)] = Field(50 * 1024 * 1024, description="Largest single file or text.")
     max_request_bytes: Annotated[int, Field(ge=1)] = Field(

@@ -93,6 +93,8 @@ def _read_file(path: Path) -> Document:
         raise ConfigurationError(
             [f"{path.name}: not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}."]
         ) from None
+    except (ValueError, RecursionError):
+        raise ConfigurationError([f"{path.name}: holds a number too long or is nested too deeply."]) from None
     if not isinstance(content, dict):
         raise ConfigurationError([f"{path.name}: must hold one JSON object."])
     return content
@@ -167,6 +169,8 @@ def _lines(error: ValidationError, origins: Mapping[str, str]) -> Iterator[str]:
                 yield f"{place}: this version has no such setting; remove it{where}."
             else:
                 yield f"{place}: unknown setting; check its spelling or remove it{where}."
+        elif mistake["type"] == "model_type":
+            yield f"{place}: must be a JSON object with the section's settings{where}."
         else:
             yield f"{place}: {mistake['msg'].removeprefix('Value error, ')}{where}."
 
@@ -179,5 +183,6 @@ def _missing_for_production(values: AppSettings) -> Iterator[str]:
         yield 'Security:AllowedHosts: name the hosts this server answers to, e.g. ["rag.example.org"]'
     elif "*" in values.security.allowed_hosts:
         yield "Security:AllowedHosts: '*' answers to any host name; name the hosts instead"
-    if values.connection_strings.rag_database is None:
+    database = values.connection_strings.rag_database
+    if database is None or not database.get_secret_value().strip():
         yield "ConnectionStrings:RagDatabase: set it to postgresql://user:password@host/database"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from typing import Any
 
@@ -16,8 +15,9 @@ from access_app.api import ApiView
 from access_app.models import Verb
 from collections_app.api import PAGE, page_bounds
 from collections_app.selectors import get_collection, list_documents, list_summaries
-from core_app.api import ErrorSerializer, StrictJSONParser
-from core_app.errors import InvalidInput
+from core_app.api import ErrorSerializer, StrictJSONParser, parse_json
+from core_app.errors import InvalidInput, TooLarge
+from core_app.wiring import app_settings
 from ingest_app.models import Job
 from ingest_app.selectors import get_job, list_jobs, report, reports
 from ingest_app.serializers import (
@@ -76,10 +76,15 @@ def _wait_seconds(request: Request) -> float:
 def _sources(request: Request) -> list[Source]:
     if not str(request.content_type).startswith("multipart/"):
         return _texts(request.data)
+    # Before the parts are read; the server has the body's length even where the parts do not add up.
+    limit = app_settings().ingestion.max_request_bytes
+    if int(request.META.get("CONTENT_LENGTH") or 0) > limit:
+        raise TooLarge(f"The request is larger than {limit} bytes. Send fewer files at a time.")
     metadata = _form_metadata(request.POST.get("metadata"))
-    unknown = sorted((set(request.POST) | set(request.FILES)) - {"metadata", "file"})
+    unknown = sorted((set(request.POST) - {"metadata"}) | (set(request.FILES) - {"file"}))
     if unknown:
-        raise InvalidInput(f"{unknown[0]}: unknown field. Send files as 'file' and a JSON 'metadata'.", code="invalid")
+        detail = f"{unknown[0]}: not expected. Send files as 'file' and a JSON object as the field 'metadata'."
+        raise InvalidInput(detail, code="invalid")
     uploads: list[UploadedFile[bytes]] = request.FILES.getlist("file")
     return [Source(name=upload.name or "", content=upload.read(), metadata=metadata) for upload in uploads]
 
@@ -103,8 +108,8 @@ def _form_metadata(text: Any) -> dict[str, Any]:
     if text is None or text == "":
         return {}
     try:
-        metadata = json.loads(text)
-    except (TypeError, ValueError, RecursionError):
+        metadata = parse_json(str(text))
+    except InvalidInput:
         metadata = None
     if not isinstance(metadata, dict):
         raise InvalidInput("metadata: send a JSON object.", code="invalid")

@@ -1,4 +1,4 @@
-"""One item from bytes to searchable chunks: read, cut, embed, then write everything in one transaction."""
+"""From bytes to searchable chunks: read and cut each item, embed many together, write each at once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -32,14 +33,14 @@ PIPELINE_VERSION = 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prepared:
-    """A document ready to be written: its chunks, their contextual texts and vectors, in one order."""
+class Draft:
+    """A document that was read and cut: its chunks and their contextual texts, in one order."""
 
+    item: Item
     document: ParsedDocument
     title: str
     chunks: Sequence[TextChunk]
     contexts: Sequence[str]
-    vectors: Vectors
     content_hash: str
 
 
@@ -69,12 +70,10 @@ def parser() -> ParserProcess:
     return ParserProcess(timeout_seconds=section.parse_timeout_seconds, memory_bytes=section.parse_memory_bytes)
 
 
-def index_item(*, lease: Lease, item: Item, check: Callable[[], None]) -> None:
-    """Index one item of a job that is held under `lease`, or mark it as unchanged.
+def draft_item(*, lease: Lease, item: Item) -> Draft | None:
+    """Read and cut one item of a job that is held under `lease`; None when it is indexed already.
 
-    `check` is called between batches and may raise to stop. Raises UnableToParse for a file that gives
-    no text, Conflict when the collection's vectors are of another model. Nothing is visible to a search
-    before the one transaction that writes document, chunks, vectors, words and the item's outcome.
+    Raises UnableToParse for a file that gives no text. Changes nothing that a search could see.
     """
     collection = Collection.objects.get(pk=lease.collection_id)
     payload = Payload.objects.get(item=item)
@@ -84,11 +83,63 @@ def index_item(*, lease: Lease, item: Item, check: Callable[[], None]) -> None:
     content_hash = _content_hash(item, content, chunking, source)
     if _is_unchanged(collection, item, content_hash):
         _mark_unchanged(lease, item)
-        return
+        return None
     document = parser().parse(name=_parser_name(item, is_text=payload.is_text), content=content)
-    prepared = _prepare(item, document, chunking, source, content_hash, check)
-    check()
-    _write(lease, item, prepared, source)
+    return _draft(item, document, chunking, source, content_hash)
+
+
+def embed_drafts(*, drafts: Sequence[Draft], check: Callable[[], None]) -> list[Vectors]:
+    """Vectors of each draft's chunks, each of shape (chunks, dimension).
+
+    Chunks of all drafts share batches, similar lengths together: a model that is asked for one short
+    text at a time takes several times as long. `check` is called before each batch and may raise.
+    """
+    source = embedder()
+    texts = [context for draft in drafts for context in draft.contexts]
+    vectors = np.empty((len(texts), source.dimension), dtype=np.float32)
+    order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+    size = app_settings().embedding.batch_size
+    for start in range(0, len(order), size):
+        check()
+        batch = order[start : start + size]
+        vectors[batch] = source.embed_documents([texts[index] for index in batch])
+    ends = list(accumulate(len(draft.contexts) for draft in drafts))
+    return np.split(vectors, ends[:-1]) if drafts else []
+
+
+def write_draft(*, lease: Lease, draft: Draft, vectors: Vectors) -> None:
+    """Put one document in place of its older self: chunks, vectors, words and outcome in one transaction.
+
+    Raises Conflict when the collection's vectors are of another model, LeaseLostError when the job is
+    no longer ours.
+    """
+    source = embedder()
+    item = draft.item
+    with transaction.atomic():
+        collection = lock_collection(collection_id=lease.collection_id)
+        hold(lease=lease)
+        space = writable_space(
+            collection=collection,
+            embedding_connection=source.connection,
+            embedding_model=source.model,
+            dimension=vectors.shape[1],
+        )
+        document = _replace_document(collection, draft)
+        rows = Chunk.objects.bulk_create(_rows(collection, document, draft), batch_size=500)
+        store(collection.store).add(
+            space=space,
+            language=collection.language,
+            chunks=[
+                IndexedChunk(chunk_id=row.pk, text=context, embedding=vector)
+                for row, context, vector in zip(rows, draft.contexts, vectors, strict=True)
+            ],
+        )
+        item.state = Item.State.SUCCEEDED
+        item.chunks = len(rows)
+        item.error = item.code = ""
+        item.save(update_fields=["state", "chunks", "error", "code"])
+        Payload.objects.filter(item=item).delete()
+        touch(collection=collection)
 
 
 def _parser_name(item: Item, *, is_text: bool) -> str:
@@ -126,85 +177,39 @@ def _mark_unchanged(lease: Lease, item: Item) -> None:
         Payload.objects.filter(item=item).delete()
 
 
-def _prepare(
-    item: Item,
-    document: ParsedDocument,
-    chunking: Chunking,
-    source: Embedder,
-    content_hash: str,
-    check: Callable[[], None],
-) -> Prepared:
+def _draft(item: Item, document: ParsedDocument, chunking: Chunking, source: Embedder, content_hash: str) -> Draft:
     title = item.title or clean_text(document.title)
     if chunking.strategy == "whole":
         whole = TextChunk(ordinal=0, text=document.text, start=0, end=len(document.text), section=(), page=None)
         chunks = [whole]
     else:
         chunks = chunk(document, size=chunking.size, overlap=chunking.overlap, count_tokens=source.count_tokens)
-    contexts = [contextual_text(title=title, section=part.section, text=part.text) for part in chunks]
-    return Prepared(
+    return Draft(
+        item=item,
         document=document,
         title=title,
         chunks=chunks,
-        contexts=contexts,
-        vectors=_embed(contexts, source, check),
+        contexts=[contextual_text(title=title, section=part.section, text=part.text) for part in chunks],
         content_hash=content_hash,
     )
 
 
-def _embed(texts: Sequence[str], source: Embedder, check: Callable[[], None]) -> Vectors:
-    """Vectors of shape (len(texts), dimension), a batch at a time, similar lengths together."""
-    vectors = np.empty((len(texts), source.dimension), dtype=np.float32)
-    order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-    size = app_settings().embedding.batch_size
-    for start in range(0, len(order), size):
-        check()
-        batch = order[start : start + size]
-        vectors[batch] = source.embed_documents([texts[index] for index in batch])
-    return vectors
-
-
-def _write(lease: Lease, item: Item, prepared: Prepared, source: Embedder) -> None:
-    with transaction.atomic():
-        collection = lock_collection(collection_id=lease.collection_id)
-        hold(lease=lease)
-        space = writable_space(
-            collection=collection,
-            embedding_connection=source.connection,
-            embedding_model=source.model,
-            dimension=prepared.vectors.shape[1],
-        )
-        document = _replace_document(collection, item, prepared)
-        rows = Chunk.objects.bulk_create(_rows(collection, document, item, prepared), batch_size=500)
-        store(collection.store).add(
-            space=space,
-            language=collection.language,
-            chunks=[
-                IndexedChunk(chunk_id=row.pk, text=context, embedding=vector)
-                for row, context, vector in zip(rows, prepared.contexts, prepared.vectors, strict=True)
-            ],
-        )
-        item.state = Item.State.SUCCEEDED
-        item.chunks = len(rows)
-        item.error = item.code = ""
-        item.save(update_fields=["state", "chunks", "error", "code"])
-        Payload.objects.filter(item=item).delete()
-        touch(collection=collection)
-
-
-def _replace_document(collection: Collection, item: Item, prepared: Prepared) -> Document:
+def _replace_document(collection: Collection, draft: Draft) -> Document:
     """The document's row with its old chunks gone; the caller's transaction brings the new ones."""
     values: dict[str, Any] = {
-        "title": prepared.title,
-        "content_hash": prepared.content_hash,
-        "media_type": prepared.document.media_type,
-        "size_bytes": item.size_bytes,
+        "title": draft.title,
+        "content_hash": draft.content_hash,
+        "media_type": draft.document.media_type,
+        "size_bytes": draft.item.size_bytes,
         "state": Document.State.READY,
-        "metadata": item.metadata,
-        "chunk_count": len(prepared.chunks),
+        "metadata": draft.item.metadata,
+        "chunk_count": len(draft.chunks),
         "error": "",
         "error_code": "",
     }
-    document, created = Document.objects.update_or_create(collection=collection, source=item.source, defaults=values)
+    document, created = Document.objects.update_or_create(
+        collection=collection, source=draft.item.source, defaults=values
+    )
     if not created:
         remove_chunks(collection=collection, document=document)
     return document
@@ -219,20 +224,20 @@ def remove_chunks(*, collection: Collection, document: Document) -> int:
     return len(old)
 
 
-def _rows(collection: Collection, document: Document, item: Item, prepared: Prepared) -> list[Chunk]:
-    base = uuid.uuid5(collection.uid, item.source)
+def _rows(collection: Collection, document: Document, draft: Draft) -> list[Chunk]:
+    base = uuid.uuid5(collection.uid, draft.item.source)
     return [
         Chunk(
             collection=collection,
             document=document,
             external_id=f"{base}:{part.ordinal}",
             text=part.text,
-            metadata=item.metadata,
+            metadata=draft.item.metadata,
             section_path=list(part.section),
             page=part.page,
             start_offset=part.start,
             end_offset=part.end,
             ordinal=part.ordinal,
         )
-        for part in prepared.chunks
+        for part in draft.chunks
     ]

@@ -6,18 +6,36 @@ from typing import Any
 
 from rest_framework import serializers
 
-from collections_app.api import MetadataField
 from collections_app.models import Document
-from core_app.api import StrictCharField, StrictSerializer
+from core_app.api import StrictSerializer
 from ingest_app.models import Item, Job
 from ingest_app.selectors import JobReport
+from ingest_app.submitting import clean_json, clean_text
+
+
+class CleanedCharField(serializers.CharField):
+    """A string from which NUL and lone surrogates are taken out, instead of being refused."""
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return str(super().to_internal_value(clean_text(data)))
+
+
+class CleanedMetadataField(serializers.JSONField):
+    """A JSON object; what Postgres cannot keep of it is taken out."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, dict):
+            raise serializers.ValidationError("Send a JSON object.")
+        return clean_json(data)
 
 
 class TextSerializer(StrictSerializer):
-    source = StrictCharField(help_text="Names the document in its collection; sending it again replaces it.")  # type: ignore[assignment]  # the API's word
-    text = StrictCharField(trim_whitespace=False, allow_blank=True, help_text="Markdown or plain text.")
-    title = StrictCharField(required=False, allow_blank=True, default="")
-    metadata = MetadataField(default=dict)
+    source = CleanedCharField(help_text="Names the document in its collection; sending it again replaces it.")  # type: ignore[assignment]  # the API's word
+    text = CleanedCharField(trim_whitespace=False, allow_blank=True, help_text="Markdown or plain text.")
+    title = CleanedCharField(required=False, allow_blank=True, default="")
+    metadata = CleanedMetadataField(default=dict)
 
 
 class TextsRequestSerializer(StrictSerializer):

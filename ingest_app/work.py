@@ -5,15 +5,19 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
-from django.db import DatabaseError, InterfaceError, transaction
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import F
 from django.utils import timezone
 
 from collections_app.models import Collection, Document
 from collections_app.services import lock_collection
 from core_app.errors import RagsiteError
+from core_app.ports import Vectors
 from core_app.wiring import app_settings, store
-from ingest_app.indexing import index_item
+from ingest_app.indexing import Draft, draft_item, embed_drafts, write_draft
 from ingest_app.leases import (
     CancelledError,
     Heartbeat,
@@ -31,17 +35,22 @@ from ingest_app.submitting import dispatch, finish_cancelled
 
 logger = logging.getLogger(__name__)
 
-#: So many items bring so many parts of the word index; merging them keeps queries fast meanwhile.
-ITEMS_BETWEEN_COMPACTIONS = 32
+Result = TypeVar("Result")
+
+#: How many items are read before their chunks are embedded together, and how many bytes at most.
+ITEMS_TOGETHER = 32
+BYTES_TOGETHER = 16 * 1024 * 1024
 #: How many waiting jobs one round of the reaper announces.
 ANNOUNCED_PER_ROUND = 20
+#: The job, the process or the database ends: no item's outcome, whoever holds the job next decides.
+ENDS = (LeaseLostError, CancelledError, StoppedError, Collection.DoesNotExist, OperationalError, InterfaceError)
 
 
 def run_job(*, job_id: uuid.UUID, stopping: Callable[[], bool]) -> None:
     """Claim a job and work off its items until it ends; do nothing when it is not free.
 
     When `stopping` turns true the job goes back to the queue after the batch in hand. When the process
-    dies, the lease runs out and another worker goes on with the item that was being worked on.
+    dies, the lease runs out and another worker goes on with the items that were being worked on.
     """
     lease = claim(job_id=job_id)
     if lease is None:
@@ -49,13 +58,9 @@ def run_job(*, job_id: uuid.UUID, stopping: Callable[[], bool]) -> None:
     logger.info("job %s claimed", job_id)
     try:
         with Heartbeat(lease, stopping=stopping) as heartbeat:
-            done = 0
-            while (item := _next_item(lease)) is not None:
-                _work(lease, item, heartbeat)
-                done += 1
-                if done % ITEMS_BETWEEN_COMPACTIONS == 0:
-                    compact(collection_id=lease.collection_id)
-            compact(collection_id=lease.collection_id)
+            while items := _next_items(lease):
+                _work(lease, items, heartbeat)
+                compact(collection_id=lease.collection_id)
         _finish(lease)
     except CancelledError:
         _cancel(lease)
@@ -88,56 +93,105 @@ def compact(*, collection_id: int) -> int:
         return 0
 
 
-def _next_item(lease: Lease) -> Item | None:
-    """The next item to try; one that was being tried when its worker died comes again, with a limit."""
+def _next_items(lease: Lease) -> list[Item]:
+    """The next items to try, together; empty when all have an outcome.
+
+    An item that was being tried when its worker died is tried alone: should it be what kills workers,
+    it takes no other with it, and after the last attempt it is set aside.
+    """
     with transaction.atomic():
         hold(lease=lease)
-        while True:
-            open_states = (Item.State.QUEUED, Item.State.RUNNING)
-            item = Item.objects.filter(job_id=lease.job_id, state__in=open_states).order_by("ordinal").first()
-            if item is None:
-                return None
-            if item.attempts < app_settings().ingestion.max_attempts:
-                item.attempts += 1
-                item.state = Item.State.RUNNING
-                item.save(update_fields=["attempts", "state"])
-                return item
-            _fail(
-                lease,
-                item,
-                f"Set aside: the worker ended {item.attempts} times while it read this file. "
-                "Split or convert it, then retry.",
-                "quarantined",
-            )
+        open_items = Item.objects.filter(job_id=lease.job_id, state__in=(Item.State.QUEUED, Item.State.RUNNING))
+        candidates = list(open_items.order_by("ordinal")[:ITEMS_TOGETHER])
+        while candidates and candidates[0].attempts >= app_settings().ingestion.max_attempts:
+            _set_aside(lease, candidates.pop(0))
+        chosen = _together(candidates)
+        for item in chosen:
+            item.attempts += 1
+            item.state = Item.State.RUNNING
+        Item.objects.bulk_update(chosen, ["attempts", "state"])
+    if not chosen and open_items.exists():
+        return _next_items(lease)
+    return chosen
 
 
-def _work(lease: Lease, item: Item, heartbeat: Heartbeat) -> None:
+def _together(candidates: list[Item]) -> list[Item]:
+    """The longest start of the list that was never tried and stays small; at least one item."""
+    chosen: list[Item] = []
+    size = 0
+    for item in candidates:
+        size += item.size_bytes
+        if chosen and (item.attempts or size > BYTES_TOGETHER):
+            break
+        chosen.append(item)
+        if item.attempts:
+            break
+    return chosen
+
+
+def _work(lease: Lease, items: list[Item], heartbeat: Heartbeat) -> None:
+    """Bring each item to its outcome; a stop or an error they share gives back what has none yet."""
+    drafts: list[Draft] = []
     try:
-        heartbeat.check()
-        index_item(lease=lease, item=item, check=heartbeat.check)
+        for item in items:
+            heartbeat.check()
+            draft = _attempt(lease, item, partial(draft_item, lease=lease, item=item))
+            if draft is not None:
+                drafts.append(draft)
+        for draft, vectors in _embedded(lease, drafts, heartbeat):
+            heartbeat.check()
+            _attempt(lease, draft.item, partial(write_draft, lease=lease, draft=draft, vectors=vectors))
     except (CancelledError, StoppedError):
-        # Not the item's fault: this try does not count.
-        Item.objects.filter(pk=item.pk, state=Item.State.RUNNING).update(
-            state=Item.State.QUEUED, attempts=item.attempts - 1
-        )
+        # Not the items' fault: this try does not count.
+        running = Item.objects.filter(pk__in=[item.pk for item in items], state=Item.State.RUNNING)
+        running.update(state=Item.State.QUEUED, attempts=F("attempts") - 1)
         raise
-    except (UnableToParse, RagsiteError) as error:
-        logger.info("item %s of job %s failed: %s", item.ordinal, lease.job_id, error.code)
-        _fail_in_transaction(lease, item, error.detail, error.code)
-    except (LeaseLostError, Collection.DoesNotExist, DatabaseError, InterfaceError):
-        # The job or the database is gone: whoever holds the job next decides.
+
+
+def _embedded(lease: Lease, drafts: list[Draft], heartbeat: Heartbeat) -> list[tuple[Draft, Vectors]]:
+    """The drafts with their vectors. Several that fail together come again, each alone (`_next_items`)."""
+    try:
+        return list(zip(drafts, embed_drafts(drafts=drafts, check=heartbeat.check), strict=True))
+    except ENDS:
         raise
-    except Exception:
-        # One file must not stop the others, whatever a parser or a model makes of it.
-        logger.exception("item %s of job %s crashed", item.ordinal, lease.job_id)
+    except Exception as error:
+        if len(drafts) == 1:
+            _record(lease, drafts[0].item, error)
+        else:
+            logger.exception("embedding %s items of job %s together failed", len(drafts), lease.job_id)
+        return []
+
+
+def _attempt(lease: Lease, item: Item, step: Callable[[], Result]) -> Result | None:
+    """One step of one item; what goes wrong is the item's outcome and stops no other."""
+    try:
+        return step()
+    except ENDS:
+        raise
+    except Exception as error:  # noqa: BLE001 - logged and shown by _record, whatever it is
+        _record(lease, item, error)
+        return None
+
+
+def _record(lease: Lease, item: Item, error: Exception) -> None:
+    """Make an error the outcome of an item."""
+    if isinstance(error, UnableToParse | RagsiteError):
+        detail, code = error.detail, error.code
+        logger.info("item %s of job %s failed: %s", item.ordinal, lease.job_id, code)
+    else:
         detail = "Could not be indexed because of an error on the server. Its log has the cause."
-        _fail_in_transaction(lease, item, detail, "server_error")
-
-
-def _fail_in_transaction(lease: Lease, item: Item, detail: str, code: str) -> None:
+        code = "server_error"
+        logger.error("item %s of job %s crashed", item.ordinal, lease.job_id, exc_info=error)
     with transaction.atomic():
         hold(lease=lease)
         _fail(lease, item, detail, code)
+
+
+def _set_aside(lease: Lease, item: Item) -> None:
+    detail = (
+        f"Set aside: the worker ended {item.attempts} times while it read this file. Split or convert it, then retry."
+    )
+    _fail(lease, item, detail, "quarantined")
 
 
 def _fail(lease: Lease, item: Item, detail: str, code: str) -> None:

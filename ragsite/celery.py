@@ -7,11 +7,8 @@ from typing import Any
 
 from celery import Celery
 from celery.signals import setup_logging
-from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
-
-from ragsite.logs import configure
 
 app = Celery("ragsite")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -35,5 +32,5 @@ app.autodiscover_tasks()
 
 
 @setup_logging.connect
-def _use_our_logging(**_: Any) -> None:
-    configure(settings.LOGGING)
+def _keep_our_logging(**_: Any) -> None:
+    """Django has set logging up already; a listener here keeps Celery from doing it again."""

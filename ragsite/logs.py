@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging.config
 from typing import Any, Literal
 
 import structlog
@@ -41,8 +40,3 @@ def logging_settings(*, level: str, form: Literal["console", "json"]) -> dict[st
             for name in ("httpx", "httpcore", "urllib3", "sentence_transformers", "trafilatura", "htmldate")
         },
     }
-
-
-def configure(settings: dict[str, Any]) -> None:
-    """Apply the logging settings to this process."""
-    logging.config.dictConfig(settings)

@@ -9,6 +9,7 @@ from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict
 
+from console_app.unfold_settings import UNFOLD as CONSOLE
 from core_app.config import BIND_VARIABLE
 from core_app.config_loading import ConfigurationError, load_settings
 from ragsite import __version__
@@ -70,6 +71,7 @@ X_FRAME_OPTIONS = "DENY"
 INSTALLED_APPS = [
     "ragsite",
     "unfold",
+    "unfold.contrib.filters",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -109,6 +111,7 @@ ROOT_URLCONF = "ragsite.urls"
 ASGI_APPLICATION = "ragsite.asgi.application"
 LOGIN_REDIRECT_URL = "admin:index"
 LOGIN_URL = "admin:login"
+UNFOLD = CONSOLE
 
 TEMPLATES = [
     {
@@ -153,6 +156,8 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "ragsite.errors.exception_handler",
     "UNAUTHENTICATED_USER": None,
+    # JSON is the one format there is; `?format=` is a parameter like any other that is not known.
+    "URL_FORMAT_OVERRIDE": None,
 }
 
 SPECTACULAR_SETTINGS = {
@@ -182,5 +187,4 @@ _broker = RAGSITE.connection_strings.broker
 CELERY_BROKER_URL = _broker.get_secret_value() if _broker else _embedded.get("broker", "memory://")
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 
-LOGGING_CONFIG = None
 LOGGING = logging_settings(level=RAGSITE.telemetry.log_level, form=RAGSITE.telemetry.log_format)

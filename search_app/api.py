@@ -89,7 +89,7 @@ class SearchView(ApiView):
         request=SearchRequestSerializer,
         responses={
             200: SearchResponseSerializer,
-            **dict.fromkeys((400, 401, 403, 404, 500, 503), ErrorSerializer),
+            **dict.fromkeys((400, 401, 403, 404, 413, 415, 500, 503), ErrorSerializer),
         },
     )
     def post(self, request: Request, name: str) -> Response:

@@ -13,6 +13,8 @@ from access_app.models import Verb
 from access_app.services import create_key
 from core_app.errors import RagsiteError
 
+MAX_DAYS = 36_500
+
 
 class Command(BaseCommand):
     help = "Create an API key and print its secret, which cannot be read again."
@@ -30,6 +32,8 @@ class Command(BaseCommand):
     def handle(
         self, *args: Any, name: str, verb: list[str], collection: list[str], days: int | None, **options: Any
     ) -> None:
+        if days is not None and not 1 <= days <= MAX_DAYS:
+            raise CommandError(f"--days must be a number from 1 to {MAX_DAYS}.")
         expires_at = timezone.now() + timedelta(days=days) if days is not None else None
         try:
             _key, secret = create_key(name=name, verbs=verb, collections=collection, expires_at=expires_at)

@@ -14,7 +14,6 @@ from django.core.management.base import BaseCommand, CommandError
 
 from core_app.errors import RagsiteError
 from core_app.wiring import embedder, loaded_settings
-from ragsite.logs import configure
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +45,6 @@ class Command(BaseCommand):
             )
         # Read by the keyless rule: only now is it known who can reach this process.
         settings.RAGSITE_BIND = host
-        configure(settings.LOGGING)
         for warning in loaded.warnings:
             logger.warning(warning)
         search = loaded.values.search

@@ -1,0 +1,65 @@
+"""Indexes a judged set through the ingestion job and searches it through the search service."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tqdm import tqdm
+
+from benchmarks.quality.beir import JudgedSet
+from benchmarks.quality.metrics import Scores, evaluate
+from collections_app.services import create_collection
+from ingest_app.models import Job
+from ingest_app.selectors import report
+from ingest_app.submitting import Source, submit
+from ingest_app.work import run_job
+from search_app.legs import Legs
+from search_app.services import search
+
+#: Name in the table → which legs are searched.
+WAYS: dict[str, Legs] = {"BM25": "lexical", "dense": "dense", "hybrid (RRF)": "hybrid"}
+BATCH = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """The scores of each way, and how much was indexed and asked."""
+
+    documents: int
+    queries: int
+    scores: dict[str, Scores]
+
+
+def measure(judged: JudgedSet, *, collection: str) -> Measured:
+    """Index the set as one chunk a document into a new collection, then score every way of searching it."""
+    create_collection(name=collection, chunking={"strategy": "whole"})
+    index(judged, collection=collection)
+    scores = {}
+    for name, legs in WAYS.items():
+        run = {
+            query: ranking(collection=collection, text=text, legs=legs)
+            for query, text in tqdm(judged.queries.items(), desc=name, unit="query", leave=False)
+        }
+        scores[name] = evaluate(run=run, judgements=judged.judgements)
+    return Measured(documents=len(judged.documents), queries=len(judged.queries), scores=scores)
+
+
+def index(judged: JudgedSet, *, collection: str) -> None:
+    """Run the jobs in this process; raises RuntimeError when a document could not be indexed."""
+    for start in tqdm(range(0, len(judged.documents), BATCH), desc="indexing", unit="job", leave=False):
+        sources = [
+            Source(name=text.id, title=text.title, content=text.text.encode("utf-8"), is_text=True)
+            for text in judged.documents[start : start + BATCH]
+        ]
+        job = submit(collection_name=collection, sources=sources)
+        run_job(job_id=job.pk, stopping=lambda: False)
+        found = report(job=Job.objects.get(pk=job.pk))
+        if found.job.state != Job.State.SUCCEEDED:
+            failed = next(item for item in found.items or () if item.error)
+            raise RuntimeError(f"{failed.source}: {failed.error}")
+
+
+def ranking(*, collection: str, text: str, legs: Legs) -> list[str]:
+    """Ids of the first 100 documents."""
+    found = search(collection_name=collection, query=text, top_k=100, legs=legs)
+    return [str(hit.metadata["source"]) for hit in found.hits]

@@ -1,0 +1,1 @@
+"""The suite, sorted by what a test costs."""
