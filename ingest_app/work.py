@@ -61,6 +61,8 @@ def run_job(*, job_id: uuid.UUID, stopping: Callable[[], bool]) -> None:
             while items := _next_items(lease):
                 _work(lease, items, heartbeat)
                 compact(collection_id=lease.collection_id)
+            while compact(collection_id=lease.collection_id):
+                heartbeat.check()
         _finish(lease)
     except CancelledError:
         _cancel(lease)
@@ -84,7 +86,7 @@ def reap(*, interval_seconds: float) -> int:
 
 
 def compact(*, collection_id: int) -> int:
-    """Merge small parts of a collection's word index; the number of parts merged away."""
+    """Merge some of the small parts of a collection's word index; 0 when none is left to merge."""
     try:
         with transaction.atomic():
             collection = lock_collection(collection_id=collection_id)

@@ -1,0 +1,1 @@
+"""Words: text to terms, packed postings, BM25. Pure: neither Django nor a database is imported here."""

@@ -1,0 +1,174 @@
+"""The word index in Postgres: segments with packed postings, tombstones, and search over both.
+
+Writers hold the lock on their collection's row. Segments are locked as well, so that an unlocked
+writer waits instead of bringing deleted chunks back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.db import connection
+
+from core_app.errors import Unavailable
+from core_app.ports import Bm25, IndexedChunk, LexicalHit
+from core_app.sql import statement
+from stores_app.lexical import bm25 as scoring
+from stores_app.lexical.analysis import document_terms, query_terms, weights
+from stores_app.lexical.postings import (
+    CHUNK_ID,
+    LENGTH,
+    Mask,
+    Members,
+    Postings,
+    build,
+    pack_bitmap,
+    unpack_bitmap,
+)
+from stores_app.transfer import ROOM, binary_cursor, copy
+
+Segment = tuple[Members, dict[str, Postings]]
+
+
+def segment(*, language: str, chunks: Iterable[IndexedChunk]) -> Segment:
+    """The chunks as a segment that `add` takes. Raises InvalidInput for an unknown language."""
+    return build((chunk.chunk_id, document_terms(chunk.text, language)) for chunk in chunks)
+
+
+def add(new: Segment, *, collection_id: int) -> None:
+    """Write one segment."""
+    members, postings = new
+    add_postings(
+        collection_id=collection_id,
+        segment_id=add_segment(collection_id=collection_id, members=members),
+        packed=((term, found.pack()) for term, found in postings.items()),
+    )
+
+
+def add_segment(*, collection_id: int, members: Members) -> int:
+    """Write a segment without deleted chunks and return its id."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            statement(ROOM, "add_segment"),
+            {
+                "collection_id": collection_id,
+                "size": members.size,
+                "live_length": members.live_length,
+                "first_chunk_id": int(members.chunk_ids[0]),
+                "last_chunk_id": int(members.chunk_ids[-1]),
+                "chunk_ids": members.chunk_ids.astype(CHUNK_ID, copy=False).tobytes(),
+                "lengths": members.lengths.astype(LENGTH, copy=False).tobytes(),
+            },
+        )
+        return int(cursor.fetchone()[0])
+
+
+def add_postings(*, collection_id: int, segment_id: int, packed: Iterable[tuple[str, bytes]]) -> None:
+    """Write packed postings of a segment, given with their terms."""
+    copy(
+        "add_postings",
+        types=("int8", "text", "int8", "bytea"),
+        rows=((collection_id, term, segment_id, data) for term, data in packed),
+    )
+
+
+def remove(*, collection_id: int, chunk_ids: Sequence[int]) -> None:
+    """Set the tombstones of these chunks; segments left without a live chunk are dropped."""
+    emptied: list[int] = []
+    with binary_cursor() as cursor:
+        cursor.execute(statement(ROOM, "lock_segments"), {"collection_id": collection_id, "chunk_ids": list(chunk_ids)})
+        for segment_id, ids, lengths, dead in cursor.fetchall():
+            before = Members.unpack(chunk_ids=ids, lengths=lengths, dead=dead)
+            after = before.without(chunk_ids)
+            if after.live == 0:
+                emptied.append(segment_id)
+            elif after.live < before.live:
+                _bury(segment_id, after)
+    drop_segments(emptied)
+
+
+def _bury(segment_id: int, members: Members) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            statement(ROOM, "bury_chunks"),
+            {
+                "segment_id": segment_id,
+                "dead": pack_bitmap(members.dead),
+                "live": members.live,
+                "live_length": members.live_length,
+            },
+        )
+
+
+def drop_segments(segment_ids: Sequence[int]) -> None:
+    """Delete segments and their postings."""
+    if segment_ids:
+        with connection.cursor() as cursor:
+            cursor.execute(statement(ROOM, "drop_segments"), {"segment_ids": list(segment_ids)})
+
+
+def best(*, collection_id: int, bm25: Bm25, query: str, limit: int) -> list[LexicalHit]:
+    """The best chunks by BM25, best first, ties by chunk id.
+
+    Two statements: both must see the same snapshot, or a merge in between raises Unavailable.
+    """
+    asked = query_terms(query, bm25.language)
+    if not asked or limit < 1:
+        return []
+    read = _Reading(collection_id, sorted({term.term for term in asked}))
+    known = scoring.live_postings(read.postings, read.dead)
+    scores = scoring.score(
+        postings=known,
+        weights=weights(asked, known),
+        sizes=read.sizes,
+        corpus=scoring.Corpus(chunks=read.live, length=read.live_length),
+        k1=bm25.k1,
+        b=bm25.b,
+    )
+    winners = _with_ids(scoring.candidates(scores, limit=limit))
+    return [LexicalHit(chunk_id=chunk_id, score=score) for chunk_id, score in scoring.ordered(winners, limit=limit)]
+
+
+class _Reading:
+    """What one statement returns of a collection for some terms."""
+
+    def __init__(self, collection_id: int, terms: list[str]) -> None:
+        self.live = 0
+        self.live_length = 0
+        self.sizes: dict[int, int] = {}
+        self.dead: dict[int, Mask] = {}
+        self.postings: dict[str, dict[int, Postings]] = {}
+        with binary_cursor() as cursor:
+            cursor.execute(statement(ROOM, "lexical"), {"collection_id": collection_id, "terms": terms})
+            for term, segment_id, data, size, live, live_length in cursor.fetchall():
+                if term is None:
+                    self._take_segment(segment_id, data, size)
+                    self.live += live
+                    self.live_length += live_length
+                else:
+                    self.postings.setdefault(term, {})[segment_id] = Postings.unpack(data)
+
+    def _take_segment(self, segment_id: int, dead: bytes, size: int) -> None:
+        self.sizes[segment_id] = size
+        if dead:
+            self.dead[segment_id] = unpack_bitmap(dead, size=size)
+
+
+def _with_ids(candidates: Sequence[scoring.Candidate]) -> list[tuple[int, float]]:
+    if not candidates:
+        return []
+    with binary_cursor() as cursor:
+        cursor.execute(
+            statement(ROOM, "chunk_ids"),
+            {
+                "segment_ids": [candidate.segment_id for candidate in candidates],
+                "ordinals": [candidate.ordinal for candidate in candidates],
+            },
+        )
+        ids = {
+            (segment_id, ordinal): int.from_bytes(data, "little", signed=True)
+            for segment_id, ordinal, data in cursor.fetchall()
+        }
+    if len(ids) < len(candidates):
+        raise Unavailable("The collection was changed while it was searched. Try again.", code="index_changed")
+    return [(ids[candidate.segment_id, candidate.ordinal], candidate.score) for candidate in candidates]

@@ -1,0 +1,215 @@
+"""Scores against an independent reference, after any sequence of writes (B1.2, B1.3, B3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import log
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stores_app.lexical.analysis import document_terms, query_terms, weights
+from stores_app.lexical.bm25 import Corpus, candidates, idf, live_postings, ordered, score
+from stores_app.lexical.postings import Members, Merger, Postings, build
+from tests.unit.stores.reference import bm25
+
+K1, B = 1.2, 0.75
+
+
+@dataclass
+class InMemoryIndex:
+    """Segments as the database keeps them, without the database."""
+
+    members: dict[int, Members] = field(default_factory=dict)
+    postings: dict[int, dict[str, Postings]] = field(default_factory=dict)
+    next_id: int = 1
+
+    def add(self, chunks: Mapping[int, Sequence[str]]) -> None:
+        self._keep(*build(chunks.items()))
+
+    def _keep(self, members: Members, postings: dict[str, Postings]) -> None:
+        self.members[self.next_id] = members
+        self.postings[self.next_id] = postings
+        self.next_id += 1
+
+    def remove(self, chunk_ids: Sequence[int]) -> None:
+        self.members = {key: members.without(chunk_ids) for key, members in self.members.items()}
+
+    def merge(self, keys: Sequence[int]) -> None:
+        merger = Merger({key: self.members[key] for key in keys})
+        terms = sorted({term for key in keys for term in self.postings[key]})
+        merged = {
+            term: merger.merged((key, self.postings[key][term]) for key in keys if term in self.postings[key])
+            for term in terms
+        }
+        for key in keys:
+            del self.members[key], self.postings[key]
+        self._keep(merger.members, {term: found for term, found in merged.items() if len(found.ordinals)})
+
+    def search(
+        self, asked: Mapping[str, float], *, limit: int, k1: float = K1, b: float = B
+    ) -> list[tuple[int, float]]:
+        found = {
+            term: {key: postings[term] for key, postings in self.postings.items() if term in postings} for term in asked
+        }
+        known = live_postings(found, {key: part.dead for key, part in self.members.items() if part.dead.any()})
+        corpus = Corpus(
+            chunks=sum(part.live for part in self.members.values()),
+            length=sum(part.live_length for part in self.members.values()),
+        )
+        sizes = {key: part.size for key, part in self.members.items()}
+        scores = score(postings=known, weights=asked, sizes=sizes, corpus=corpus, k1=k1, b=b)
+        best = [
+            (int(self.members[winner.segment_id].chunk_ids[winner.ordinal]), winner.score)
+            for winner in candidates(scores, limit=limit)
+        ]
+        return ordered(best, limit=limit)
+
+
+def test_the_formula_of_lucene_by_hand() -> None:
+    """Without the constant k1 + 1: N 2, df 1, tf 2, dl 3, avgdl 2."""
+    index = InMemoryIndex()
+    index.add({1: ["a", "a", "b"], 2: ["b"]})
+    expected = log(1 + 1.5 / 1.5) * 2 / (2 + 1.2 * (0.25 + 0.75 * 3 / 2))
+    [(found, value)] = index.search({"a": 1.0}, limit=5)
+    assert found == 1
+    assert value == pytest.approx(expected, abs=1e-12)
+
+
+def test_idf_is_positive_even_for_a_term_in_every_chunk() -> None:
+    assert idf(chunks=1000, df=1000) > 0
+    assert idf(chunks=1000, df=1) > idf(chunks=1000, df=2)
+
+
+TERMS = st.lists(st.sampled_from("abcde"), max_size=8)
+CHANGES = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.lists(TERMS, min_size=1, max_size=5)),
+        st.tuples(st.just("remove"), st.lists(st.integers(0, 25), max_size=5)),
+        st.tuples(st.just("merge"), st.integers(0, 31)),
+    ),
+    max_size=12,
+)
+
+
+def replay(changes: Sequence[tuple[str, object]]) -> tuple[InMemoryIndex, dict[int, list[str]]]:
+    """An index after these changes, and what should be in it."""
+    index = InMemoryIndex()
+    texts: dict[int, list[str]] = {}
+    next_chunk = 0
+    for kind, change in changes:
+        if kind == "add":
+            assert isinstance(change, list)
+            # Descending ids: a segment has to bring them into order.
+            new = {next_chunk + len(change) - at: terms for at, terms in enumerate(change, start=1)}
+            next_chunk += len(change)
+            texts |= new
+            index.add(new)
+        elif kind == "remove":
+            assert isinstance(change, list)
+            index.remove(change)
+            texts = {key: terms for key, terms in texts.items() if key not in change}
+        else:
+            assert isinstance(change, int)
+            keys = [key for at, key in enumerate(index.members) if change >> at & 1]
+            if keys:
+                index.merge(keys)
+    return index, texts
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    changes=CHANGES,
+    asked=st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([0.1, 1.0, 2.0]), min_size=1, max_size=4),
+    limit=st.integers(1, 8),
+    k1=st.sampled_from([0.0, 0.9, 1.2]),
+    b=st.sampled_from([0.0, 0.4, 0.75, 1.0]),
+)
+def test_any_sequence_of_writes_scores_like_a_fresh_index_and_the_reference(
+    changes: list[tuple[str, object]], asked: dict[str, float], limit: int, k1: float, b: float
+) -> None:
+    index, texts = replay(changes)
+    found = index.search(asked, limit=limit, k1=k1, b=b)
+
+    fresh = InMemoryIndex()
+    fresh.add(texts)
+    # To the last bit: the same sums in the same order.
+    assert found == fresh.search(asked, limit=limit, k1=k1, b=b)
+
+    expected = bm25(texts, asked, k1=k1, b=b)
+    scores = dict(expected)
+    assert len(found) == min(limit, len(expected))
+    assert [hit for _, hit in found] == pytest.approx([hit for _, hit in expected[:limit]], abs=1e-9)
+    assert all(hit == pytest.approx(scores[key], abs=1e-9) for key, hit in found)
+    assert found == sorted(found, key=lambda pair: (-pair[1], pair[0]))
+
+
+def test_ties_across_segments_go_to_the_smaller_id() -> None:
+    index = InMemoryIndex()
+    index.add({6: ["a"], 7: ["a"], 8: ["a"]})
+    index.add({1: ["a"], 5: ["a"], 9: ["a"]})
+    index.add({2: ["a"], 3: ["b"]})
+    assert [key for key, _ in index.search({"a": 1.0}, limit=4)] == [1, 2, 5, 6]
+
+
+def test_no_more_than_the_limit_of_each_segment_is_looked_up_for_ties() -> None:
+    index = InMemoryIndex()
+    index.add({key: ["a"] for key in range(1000)})
+    found = {"a": {1: index.postings[1]["a"]}}
+    scores = score(
+        postings=found, weights={"a": 1.0}, sizes={1: 1000}, corpus=Corpus(chunks=1000, length=1000), k1=K1, b=B
+    )
+    assert [winner.ordinal for winner in candidates(scores, limit=3)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_below_one_finds_nothing(limit: int) -> None:
+    index = InMemoryIndex()
+    index.add({1: ["a"]})
+    assert index.search({"a": 1.0}, limit=limit) == []
+
+
+def test_an_empty_index_and_chunks_without_words_find_nothing() -> None:
+    index = InMemoryIndex()
+    assert index.search({"a": 1.0}, limit=5) == []
+    index.add({1: [], 2: []})
+    assert index.search({"a": 1.0}, limit=5) == []
+
+
+DOCUMENTS = {
+    1: "moduleControllerCreate(name) registers a module with the server.",
+    2: "How a module gets a controller: create the module, then create its controller. Module, controller, create.",
+    3: "A player is connected when hook.player.connected fires.",
+    4: "Hooks: a player connected, a player left. Connected players call the hook of the player.",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("moduleControllerCreate", 1),
+        ("what does modulecontrollercreate do", 1),
+        ("hook.player.connected", 3),
+        ("HOOK.PLAYER.CONNECTED", 3),
+        ("create a module", 2),
+        ("players", 4),
+    ],
+)
+def test_an_identifier_finds_its_document_and_so_do_its_words(query: str, first: int) -> None:
+    """C-REQ-002: the document that has the whole comes before one that repeats the parts."""
+    index = InMemoryIndex()
+    index.add({key: document_terms(text, "english") for key, text in DOCUMENTS.items()})
+    asked = query_terms(query, "english")
+    vocabulary = {term for postings in index.postings.values() for term in postings}
+    found = index.search(weights(asked, vocabulary), limit=4)
+    assert found[0][0] == first
+
+
+def test_a_part_alone_finds_the_identifier() -> None:
+    """C-REQ-002"""
+    index = InMemoryIndex()
+    index.add({1: document_terms("call moduleControllerCreate first", "english")})
+    for query in ("controllers", "module", "creating"):
+        assert [key for key, _ in index.search(weights(query_terms(query, "english"), set()), limit=1)] == [1]

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stores_app.lexical.merging import FANOUT, LARGE, SegmentSize, groups_to_merge
+
+
+def sizes(*live: int) -> list[SegmentSize]:
+    return [SegmentSize(segment_id=index, size=count, live=count) for index, count in enumerate(live, start=1)]
+
+
+def ids(segments: list[SegmentSize]) -> list[list[int]]:
+    return [[segment.segment_id for segment in group] for group in groups_to_merge(segments)]
+
+
+def test_eight_segments_of_one_tier_are_merged_and_seven_are_not() -> None:
+    assert ids(sizes(*[1] * 7)) == []
+    assert ids(sizes(*[1] * 8)) == [[1, 2, 3, 4, 5, 6, 7, 8]]
+    assert ids(sizes(*[7] * 4, *[8] * 4)) == []
+    assert ids(sizes(*[8] * 4, *[63] * 4)) == [[1, 2, 3, 4, 5, 6, 7, 8]]
+    assert [len(group) for group in ids(sizes(*[1] * 23))] == [8, 8]
+
+
+def test_large_segments_are_left_as_they_are() -> None:
+    assert ids(sizes(*[LARGE] * 20)) == []
+
+
+def test_mostly_dead_segments_are_written_anew_on_their_own() -> None:
+    segments = [
+        SegmentSize(segment_id=1, size=10, live=7),
+        SegmentSize(segment_id=2, size=10, live=6),
+        SegmentSize(segment_id=3, size=100_000, live=60_000),
+    ]
+    assert ids(segments) == [[3], [2]]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 100_000), st.floats(0, 1)), max_size=80))
+def test_no_segment_is_merged_twice_and_few_remain(shapes: list[tuple[int, float]]) -> None:
+    segments = [
+        SegmentSize(segment_id=index, size=size, live=max(1, int(size * share)))
+        for index, (size, share) in enumerate(shapes)
+    ]
+    groups = groups_to_merge(segments)
+    merged = [segment.segment_id for group in groups for segment in group]
+    assert len(merged) == len(set(merged))
+    assert {len(group) for group in groups} <= {1, FANOUT}
+    small = sum(segment.live < LARGE for segment in segments)
+    assert small - sum(len(group) for group in groups if len(group) == FANOUT) <= 5 * (FANOUT - 1)
