@@ -15,7 +15,6 @@ from django.utils import timezone
 from collections_app.models import Collection, Document
 from collections_app.services import lock_collection
 from core_app.errors import RagsiteError
-from core_app.ports import Vectors
 from core_app.wiring import app_settings, store
 from ingest_app.indexing import Draft, draft_item, embed_drafts, write_draft
 from ingest_app.leases import (
@@ -140,9 +139,10 @@ def _work(lease: Lease, items: list[Item], heartbeat: Heartbeat) -> None:
             draft = _attempt(lease, item, partial(draft_item, lease=lease, item=item))
             if draft is not None:
                 drafts.append(draft)
-        for draft, vectors in _embedded(lease, drafts, heartbeat):
-            heartbeat.check()
-            _attempt(lease, draft.item, partial(write_draft, lease=lease, draft=draft, vectors=vectors))
+            if sum(len(draft.contexts) for draft in drafts) >= app_settings().embedding.batch_size:
+                _embed_and_write(lease, drafts, heartbeat)
+                drafts = []
+        _embed_and_write(lease, drafts, heartbeat)
     except (CancelledError, StoppedError):
         # Not the items' fault: this try does not count.
         running = Item.objects.filter(pk__in=[item.pk for item in items], state=Item.State.RUNNING)
@@ -150,10 +150,10 @@ def _work(lease: Lease, items: list[Item], heartbeat: Heartbeat) -> None:
         raise
 
 
-def _embedded(lease: Lease, drafts: list[Draft], heartbeat: Heartbeat) -> list[tuple[Draft, Vectors]]:
-    """The drafts with their vectors. Several that fail together come again, each alone (`_next_items`)."""
+def _embed_and_write(lease: Lease, drafts: list[Draft], heartbeat: Heartbeat) -> None:
+    """Index the drafts. Several whose embedding fails come again, each alone (`_next_items`)."""
     try:
-        return list(zip(drafts, embed_drafts(drafts=drafts, check=heartbeat.check), strict=True))
+        vectors = embed_drafts(drafts=drafts, check=heartbeat.check)
     except ENDS:
         raise
     except Exception as error:
@@ -161,7 +161,10 @@ def _embedded(lease: Lease, drafts: list[Draft], heartbeat: Heartbeat) -> list[t
             _record(lease, drafts[0].item, error)
         else:
             logger.exception("embedding %s items of job %s together failed", len(drafts), lease.job_id)
-        return []
+        return
+    for draft, own in zip(drafts, vectors, strict=True):
+        heartbeat.check()
+        _attempt(lease, draft.item, partial(write_draft, lease=lease, draft=draft, vectors=own))
 
 
 def _attempt(lease: Lease, item: Item, step: Callable[[], Result]) -> Result | None:

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import os
 from typing import Any
+from urllib.parse import unquote
 
 from celery import Celery
 from celery.signals import setup_logging
+from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+
+
+def transport_options(broker_url: str) -> dict[str, Any]:
+    """What the kind of broker needs to be told besides its address."""
+    kind, _, path = broker_url.partition("://")
+    if kind == "filesystem":
+        folder = unquote(path)
+        messages = f"{folder}/messages"
+        return {"data_folder_in": messages, "data_folder_out": messages, "control_folder": f"{folder}/control"}
+    # Longer than any task holds a message: an early redelivery would only find the lease taken.
+    return {"visibility_timeout": 6 * 3600}
+
 
 app = Celery("ragsite")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -24,8 +38,7 @@ app.conf.update(
     beat_schedule={
         "reap-jobs": {"task": "ingest.reap_jobs", "schedule": 10.0, "options": {"expires": 10}},
     },
-    # Longer than any task holds a message: an early redelivery would only find the lease taken.
-    broker_transport_options={"visibility_timeout": 6 * 3600},
+    broker_transport_options=transport_options(settings.CELERY_BROKER_URL),
     worker_hijack_root_logger=False,
 )
 app.autodiscover_tasks()

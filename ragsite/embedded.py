@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from core_app.config import DATA_VARIABLE
 
@@ -31,17 +33,18 @@ def running_server(folder: Path) -> dict[str, str]:
 def secret_key(folder: Path) -> str:
     """A random key that stays the same between starts, so that sessions survive them."""
     path = folder / "secret_key"
-    try:
-        return path.read_text(encoding="ascii").strip()
-    except OSError:
-        pass_key = secrets.token_urlsafe(48)
+    fresh = secrets.token_urlsafe(48)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with path.open("x", encoding="ascii") as file:
-            path.chmod(0o600)
-            file.write(pass_key)
+        if path.is_file() and not path.stat().st_size:
+            path.unlink()  # a full disk can leave an empty file behind
+        with NamedTemporaryFile("w", encoding="ascii", dir=folder, prefix="secret_key.") as file:
+            file.write(fresh)
+            file.flush()
+            # Linked once it is whole: a process that starts at the same time never reads half a key.
+            os.link(file.name, path)
     except FileExistsError:
         return path.read_text(encoding="ascii").strip()
     except OSError:
-        return pass_key
-    return pass_key
+        return fresh
+    return fresh

@@ -97,7 +97,8 @@ def _rest_framework(error: exceptions.APIException) -> tuple[int, dict[str, Any]
     if isinstance(error, exceptions.MethodNotAllowed):
         return 405, _body(f"{error.detail}".replace('"', "'"), "method_not_allowed"), headers
     if isinstance(error, exceptions.ParseError):
-        return 400, _body(str(error.detail), "malformed_json"), headers
+        # JSON has its own parser and sentences; what is left is a form whose parts cannot be told apart.
+        return 400, _body("The form could not be read. Send files as curl -F does.", "malformed_form"), headers
     if isinstance(error, exceptions.UnsupportedMediaType):
         sentence = "Send this as JSON with 'Content-Type: application/json', files as 'multipart/form-data'."
         return 415, _body(sentence, "unsupported_media_type"), headers

@@ -16,9 +16,10 @@ _SHARED: list[structlog.typing.Processor] = [
 
 def logging_settings(*, level: str, form: Literal["console", "json"]) -> dict[str, Any]:
     """The standard library's logging, rendered by structlog, on standard error."""
-    renderer: structlog.typing.Processor = (
-        structlog.processors.JSONRenderer() if form == "json" else structlog.dev.ConsoleRenderer(colors=False)
-    )
+    # Plain traces: the renderer's own choice, where it finds rich, prints local variables, and those are
+    # people's texts and keys.
+    console = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    renderer: structlog.typing.Processor = structlog.processors.JSONRenderer() if form == "json" else console
     final: list[structlog.typing.Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
     if form == "json":
         final.append(structlog.processors.format_exc_info)

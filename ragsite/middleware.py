@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable
-from urllib.parse import unquote_to_bytes
+from urllib.parse import quote, unquote_to_bytes
 
 import structlog
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -40,7 +40,8 @@ def raw_path(request: HttpRequest) -> bytes:
     scope = getattr(request, "scope", None)
     if scope is not None and scope.get("raw_path"):
         return bytes(scope["raw_path"])
-    given = request.META.get("RAW_URI") or request.META.get("REQUEST_URI") or request.path
+    # A server that keeps no raw path has decoded it once already.
+    given = request.META.get("RAW_URI") or request.META.get("REQUEST_URI") or quote(request.path)
     return str(given).encode("utf-8", "surrogateescape")
 
 

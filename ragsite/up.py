@@ -40,7 +40,7 @@ def parse(arguments: Sequence[str]) -> Options:
 
 
 def _port(text: str) -> int:
-    if not (text.isdecimal() and 1 <= int(text) <= 65535):
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= 65535):
         raise argparse.ArgumentTypeError("use a number from 1 to 65535")
     return int(text)
 

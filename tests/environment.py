@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 
 for _name in [name for name in os.environ if "__" in name and not name.startswith("_")]:
@@ -13,9 +15,11 @@ for _name in [name for name in os.environ if "__" in name and not name.startswit
     }:  # fmt: skip
         del os.environ[_name]
 os.environ.pop("USE_HYBRID_SEARCH", None)
+_data = tempfile.mkdtemp(prefix="ragsite-tests-")
+atexit.register(shutil.rmtree, _data, ignore_errors=True)
 os.environ.update(
     RAGSITE_ENVIRONMENT="Development",
-    RAGSITE_DATA=tempfile.mkdtemp(prefix="ragsite-tests-"),
+    RAGSITE_DATA=_data,
     RAGSITE_BIND="127.0.0.1",
     VectorDatabase__PoolSize="0",
     Embedding__Provider="hashing",

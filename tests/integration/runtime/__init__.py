@@ -1,0 +1,1 @@
+"""The launcher with real processes in temporary folders."""

@@ -1,0 +1,1 @@
+"""The launcher's own arithmetic and files: no process is started."""
