@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import uuid
 from collections.abc import Callable
@@ -55,6 +56,23 @@ class RawPathMiddleware:
         if is_hostile_path(raw_path(request)):
             detail = "The path has an encoded slash, backslash or control character, or is not UTF-8. Use another name."
             return JsonResponse({"detail": detail, "code": "invalid_path"}, status=400)
+        return self.get_response(request)
+
+
+class BodyLengthMiddleware:
+    """Gives a body that was sent in pieces its length; Django takes one without a length for empty.
+
+    Under ASGI the body has arrived before any middleware runs, in memory or in a temporary file.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        arrived = getattr(request, "_stream", None)
+        if arrived is not None and "CONTENT_LENGTH" not in request.META and "Transfer-Encoding" in request.headers:
+            request.META["CONTENT_LENGTH"] = str(arrived.seek(0, os.SEEK_END))
+            arrived.seek(0)
         return self.get_response(request)
 
 

@@ -96,6 +96,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "ragsite.middleware.RawPathMiddleware",
     "ragsite.middleware.RequestContextMiddleware",
+    "ragsite.middleware.BodyLengthMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "ragsite.middleware.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

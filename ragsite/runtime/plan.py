@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,10 +30,12 @@ class Options:
 class Plan:
     """The commands of a server by name. `children` run as long as the server does, the others end.
 
-    `prepare` comes before the children, `accounts` while they start, `demo` once after the first answer;
-    the last two speak to the console.
+    `check` comes before anything is started: it refuses a configuration that cannot work, and its last
+    line is a JSON list of the addresses that are configured. `prepare` comes before the children,
+    `accounts` while they start, `demo` once after the first answer; the last two speak to the console.
     """
 
+    check: Mapping[str, Command] = field(default_factory=dict)
     prepare: Mapping[str, Command]
     children: Mapping[str, Command]
     accounts: Mapping[str, Command]
@@ -48,6 +50,7 @@ def server_plan(options: Options) -> Plan:
     schedule = str(options.data / "beat" / "schedule")
     address = ("--host", options.host, "--port", str(options.port))
     return Plan(
+        check={"preflight": (*manage, "preflight", "--host", options.host)},
         prepare={"migrate": (*manage, "migrate", "--noinput")},
         children={
             "web": (*manage, "serve", *address, *options.serve_flags),

@@ -66,6 +66,8 @@ class Supervisor:
         self._steps: dict[str, Process] = {}
         self._postgres: EmbeddedPostgres | None = None
         self._broker_sockets = SocketFolder(self._data / "broker.sockets")
+        #: Of `rag_database` and `broker` those that somebody else runs.
+        self._configured: set[str] = set()
         self._signals = 0
         self._settled = False
 
@@ -112,6 +114,7 @@ class Supervisor:
         check_port_is_free(self._options.host, self._options.port)
         for name in ("logs", "beat"):
             make_private_folder(self._data / name)
+        self._preflight()
         self._start_database()
         self._start_broker()
         addresses = {"rag_database": DATABASE_VARIABLE, "broker": BROKER_VARIABLE}
@@ -127,8 +130,15 @@ class Supervisor:
         self._load_demo()
         self._announce(time.monotonic() - began)
 
+    def _preflight(self) -> None:
+        """Refuse what cannot work before anything is started, and learn what need not be started."""
+        for name, command in self._plan.check.items():
+            log = self._begin_log(name)
+            self._run_step(name, command, log=log)
+            self._configured |= set(json.loads(log.path.read_text(encoding="utf-8").splitlines()[-1]))
+
     def _start_database(self) -> None:
-        if given(self._environment, DATABASE_VARIABLE):
+        if "rag_database" in self._configured or given(self._environment, DATABASE_VARIABLE):
             return
         log = self._begin_log("postgres", alarms=logs.DATABASE_ALARMS)
         self._postgres = EmbeddedPostgres(self._data)
@@ -139,7 +149,7 @@ class Supervisor:
         )
 
     def _start_broker(self) -> None:
-        if given(self._environment, BROKER_VARIABLE):
+        if "broker" in self._configured or given(self._environment, BROKER_VARIABLE):
             return
         broker = embedded_broker(self._data, self._broker_sockets, server=find_server())
         self._environment[BROKER_VARIABLE] = broker.url

@@ -28,6 +28,16 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def refuse_open_bind(host: str) -> None:
+    """Raise CommandError where other machines could reach a server that asks for no key."""
+    loaded = loaded_settings()
+    if loaded.is_development and not is_loopback(host) and loaded.values.security.require_keys == "auto":
+        raise CommandError(
+            f"Refusing to listen on {host}: in Development this server asks for no API key. "
+            'Set Security:RequireKeys to "always" (Security__RequireKeys=always), or bind to 127.0.0.1.'
+        )
+
+
 class Command(BaseCommand):
     help = "Run the web server alone: REST API, console and Swagger UI. Stop it with Ctrl-C."
     requires_system_checks: list[str] = []
@@ -38,11 +48,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
         loaded = loaded_settings()
-        if loaded.is_development and not is_loopback(host) and loaded.values.security.require_keys == "auto":
-            raise CommandError(
-                f"Refusing to listen on {host}: in Development this server asks for no API key. "
-                'Set Security:RequireKeys to "always" (Security__RequireKeys=always), or bind to 127.0.0.1.'
-            )
+        refuse_open_bind(host)
         # Read by the keyless rule: only now is it known who can reach this process.
         settings.RAGSITE_BIND = host
         for warning in loaded.warnings:

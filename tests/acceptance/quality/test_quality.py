@@ -20,7 +20,9 @@ TOLERANCE = 0.005
 def test_b_and_c_quality_of_each_way_of_searching_is_what_it_was(test_data: Path, tmp_path: Path) -> None:
     baseline = json.loads(BASELINE.read_text(encoding="utf-8"))
     written = tmp_path / "scores.json"
-    environ = {name: value for name, value in os.environ.items() if "__" not in name and not name.startswith("RAGSITE_")}
+    environ = {
+        name: value for name, value in os.environ.items() if "__" not in name and not name.startswith("RAGSITE_")
+    }
     command = [sys.executable, "-m", "benchmarks.quality", str(test_data / "scifact"), "--json", str(written)]
     done = subprocess.run(
         [*command, "--documents", "1000"], cwd=ROOT, env=environ, capture_output=True, text=True, check=False

@@ -1,0 +1,168 @@
+"""Searches that lack something: the other leg answers, a warning says so, and nothing leaks."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from collections_app.models import Collection
+from collections_app.services import create_collection
+from core_app.errors import Unavailable
+from core_app.wiring import store
+from ingest_app.submitting import Source, submit
+from ingest_app.work import run_job
+from search_app import legs
+from search_app.results import SearchResult
+from search_app.services import hybrid_search_enabled, search
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def collection() -> Collection:
+    made = create_collection(name="c")
+    texts = ["The quick brown fox.", "A lazy dog sleeps.", "Foxes hunt at night."]
+    sources = [Source(name=f"s{n}", content=text.encode(), is_text=True) for n, text in enumerate(texts)]
+    run_job(job_id=submit(collection_name="c", sources=sources).pk, stopping=lambda: False)
+    return made
+
+
+def look(query: str = "fox", **more: Any) -> SearchResult:
+    return search(collection_name="c", query=query, **more)
+
+
+def codes(found: SearchResult) -> list[str]:
+    return [warning.code for warning in found.warnings]
+
+
+def sources(found: SearchResult) -> Sequence[str]:
+    return [hit.metadata["source"] for hit in found.hits]
+
+
+def break_leg(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let one leg fail in the database, so that its transaction is really broken."""
+
+    def broken(**_: Any) -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 / 0")
+
+    monkeypatch.setattr(store("pgvector"), name, broken)
+
+
+def test_b3_5_a_failing_word_search_leaves_meaning(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    break_leg(monkeypatch, "lexical")
+    found = look()
+    assert codes(found) == ["lexical_search_failed"]
+    assert len(found.hits) == 3
+    record = next(r for r in caplog.records if "lexical_search_failed" in r.getMessage())
+    assert record.exc_info, "B7.4: with a stack trace"
+
+
+def test_b3_5_a_failing_vector_search_leaves_words(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    break_leg(monkeypatch, "dense")
+    found = look("fox")
+    assert codes(found) == ["dense_search_failed"]
+    assert sorted(sources(found)) == ["s0", "s2"]
+    assert all(hit.metadata["similarity_score"] is not None for hit in found.hits), "it is still computed"
+
+
+def test_nfr_001_both_legs_failing_is_500_without_details(
+    collection: Collection, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_leg(monkeypatch, "dense")
+    break_leg(monkeypatch, "lexical")
+    client.raise_request_exception = False
+    answer = client.post("/api/rag/collections/c/search", {"query": "fox"}, content_type="application/json")
+    assert answer.status_code == 500
+    assert answer.json()["code"] == "database_unavailable"
+    assert "zero" not in answer.content.decode()
+
+
+def test_b8_5_a_query_that_cannot_be_embedded_is_searched_by_words(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*, text: str) -> Any:
+        raise RuntimeError(text)
+
+    monkeypatch.setattr(legs, "embed_query", broken)
+    found = look()
+    assert codes(found) == ["embedding_failed"]
+    assert sorted(sources(found)) == ["s0", "s2"]
+    assert {hit.metadata["similarity_score"] for hit in found.hits} == {None}
+    assert look(min_score=0.1).hits == []
+
+
+def test_an_embedding_failure_without_hybrid_is_unavailable(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*, text: str) -> Any:
+        raise RuntimeError(text)
+
+    monkeypatch.setattr(legs, "embed_query", broken)
+    with pytest.raises(Unavailable):
+        look(legs="dense")
+
+
+def test_readme_7_another_model_s_vectors_are_searched_by_words(collection: Collection) -> None:
+    generation = collection.generations.get()
+    generation.embedding_model = None
+    generation.save()
+    found = look()
+    assert codes(found) == ["no_embedder"]
+    assert sorted(sources(found)) == ["s0", "s2"]
+
+
+def test_b2_2_without_hybrid_meaning_alone_is_searched(
+    collection: Collection, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    off = settings.RAGSITE.search.model_copy(update={"use_hybrid_search": False})
+    settings.RAGSITE = settings.RAGSITE.model_copy(update={"search": off})
+    assert not hybrid_search_enabled()
+    break_leg(monkeypatch, "lexical")
+    found = look()
+    assert codes(found) == []
+    assert len(found.hits) == 3
+
+
+def test_b3_4_each_leg_looks_at_least_twice_as_deep(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[int] = []
+    original = store("pgvector").dense
+
+    def seen(**arguments: Any) -> Any:
+        limits.append(arguments["limit"])
+        return original(**arguments)
+
+    monkeypatch.setattr(store("pgvector"), "dense", seen)
+    for top_k in (5, 80):
+        look(top_k=top_k)
+    assert limits[0] >= 10
+    assert limits[1] >= 160
+
+
+def test_b7_counts_are_logged(collection: Collection, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    found = look()
+    done = next(record for record in caplog.records if record.getMessage() == "search done")
+    merged = next(record for record in caplog.records if record.getMessage() == "legs merged")
+    assert (vars(done)["dense_results"], vars(done)["lexical_results"]) == (3, 2)
+    assert (vars(merged)["unique_chunks"], vars(done)["results"]) == (3, len(found.hits))
+
+
+@pytest.mark.parametrize("query", ["", "  \n\t"])
+def test_b8_1_a_query_of_white_space_finds_nothing(collection: Collection, query: str) -> None:
+    assert look(query).hits == []
+
+
+def test_b8_4_a_limit_below_one_counts_as_five(collection: Collection) -> None:
+    assert len(look(top_k=0).hits) == len(look(top_k=-3).hits) == 3
+
+
+def test_a_query_of_stop_words_and_signs_is_searched_by_meaning(collection: Collection) -> None:
+    assert len(look("the ?! §").hits) == 3
