@@ -83,6 +83,11 @@ def create_key(
     return key, f"rs_{prefix}_{secret}"
 
 
+def revoke_key(*, key: ApiKey) -> None:
+    """Refuse this key from now on. One that is revoked already keeps its first date."""
+    ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=timezone.now())
+
+
 def authenticate(*, presented: str, now: datetime | None = None) -> Caller:
     """The caller behind a presented key.
 

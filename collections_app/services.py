@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F
+from django.utils import timezone
 
 from collections_app.models import Collection, Distance, Generation
 from collections_app.selectors import get_collection
@@ -104,9 +105,9 @@ def lock_collection(*, collection_id: int) -> Collection:
 
 
 def touch(*, collection: Collection) -> None:
-    """Move the collection's version, so that nothing cached for the old content is used."""
-    Collection.objects.filter(pk=collection.pk).update(version=F("version") + 1)
-    collection.refresh_from_db(fields=["version"])
+    """Note that the content changed: nothing that was cached for the old version is used."""
+    Collection.objects.filter(pk=collection.pk).update(version=F("version") + 1, updated_at=timezone.now())
+    collection.refresh_from_db(fields=["version", "updated_at"])
 
 
 def writable_space(

@@ -52,7 +52,7 @@ def _finite(text: str) -> float:
 
 def _is_deep(value: Any) -> bool:
     level = [value]
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(MAX_DEPTH):
         inner = (part.values() if isinstance(part, dict) else part for part in level if isinstance(part, dict | list))
         level = [part for parts in inner for part in parts if isinstance(part, dict | list)]
         if not level:

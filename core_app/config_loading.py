@@ -161,10 +161,13 @@ def _apply_hybrid_word(merged: Document, environ: Mapping[str, str]) -> list[str
 
 def _lines(error: ValidationError, origins: Mapping[str, str]) -> Iterator[str]:
     for mistake in error.errors():
-        place = ":".join(str(part) for part in mistake["loc"])
-        origin = origins.get(place) or origins.get(":".join(str(part) for part in mistake["loc"][:2]))
+        unknown = mistake["type"] == "extra_forbidden"
+        parts = [str(part) for part in mistake["loc"]]
+        # A default that does not fit the other values is reported by its attribute.
+        place = ":".join(part if unknown or "_" not in part else to_pascal(part) for part in parts)
+        origin = origins.get(place) or origins.get(":".join(parts[:2]))
         where = f" ({origin})" if origin else ""
-        if mistake["type"] == "extra_forbidden":
+        if unknown:
             if place.split(":")[0] in RESERVED_SECTIONS:
                 yield f"{place}: this version has no such setting; remove it{where}."
             else:

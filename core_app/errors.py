@@ -5,6 +5,10 @@ Doors turn these into their own form (HTTP status, exit code, message box); serv
 
 from __future__ import annotations
 
+DATABASE_DOWN = "The database cannot be reached or refused the request. Try again; the server's log has the cause."
+COLLECTION_BUSY = "Another write to this collection is still running. Try again in a few seconds."
+TOO_EXPENSIVE = "The request took too long and was stopped. Ask for less."
+
 
 class RagsiteError(Exception):
     """Base of all errors that are shown as they are. `detail` must be safe: no paths, DSNs or traces."""

@@ -5,9 +5,16 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from django.core.exceptions import PermissionDenied, SuspiciousOperation, TooManyFilesSent
+from django.core.exceptions import (
+    DisallowedHost,
+    PermissionDenied,
+    RequestDataTooBig,
+    SuspiciousOperation,
+    TooManyFilesSent,
+)
 from django.db import DatabaseError, InterfaceError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
 from django.views.defaults import page_not_found, permission_denied, server_error
 from psycopg.errors import LockNotAvailable, QueryCanceled
 from psycopg_pool import PoolTimeout
@@ -30,10 +37,7 @@ STATUS: dict[type[errors.RagsiteError], int] = {
     errors.Unavailable: 503,
 }
 
-DATABASE_DOWN = "The database cannot be reached or refused the request. Try again; the server's log has the cause."
 OURS = "Something went wrong on the server. Try again; its log has the cause."
-BUSY = "Another write to this collection is still running. Try again in a few seconds."
-TOO_EXPENSIVE = "The request took too long and was stopped. Ask for less."
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
@@ -57,6 +61,11 @@ def _answer(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
         return 403, _body("This is not allowed.", "not_allowed"), {}
     if isinstance(error, TooManyFilesSent):
         return 413, _body("Too many files in one request. Send fewer at a time.", "too_large"), {}
+    if isinstance(error, RequestDataTooBig):
+        return 413, _body("The request is larger than this server accepts. Send it in parts.", "too_large"), {}
+    if isinstance(error, DisallowedHost):
+        detail = "This server does not answer to this host name. Use one of Security:AllowedHosts."
+        return 400, _body(detail, "unknown_host"), {}
     if isinstance(error, SuspiciousOperation):
         return 400, _body("The request is malformed.", "invalid"), {}
     return _database(error)
@@ -78,10 +87,10 @@ def _ours(error: errors.RagsiteError) -> tuple[int, dict[str, Any], dict[str, st
 def _database(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
     if isinstance(error, DatabaseError | InterfaceError | PoolTimeout):
         if isinstance(error.__cause__, LockNotAvailable):
-            return 503, _body(BUSY, "collection_busy"), {"Retry-After": "5"}
+            return 503, _body(errors.COLLECTION_BUSY, "collection_busy"), {"Retry-After": "5"}
         if isinstance(error.__cause__, QueryCanceled):
-            return 400, _body(TOO_EXPENSIVE, "too_expensive"), {}
-        return 500, _body(DATABASE_DOWN, "database_unavailable"), {}
+            return 400, _body(errors.TOO_EXPENSIVE, "too_expensive"), {}
+        return 500, _body(errors.DATABASE_DOWN, "database_unavailable"), {}
     return 500, _body(OURS, "server_error"), {}
 
 
@@ -149,9 +158,11 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return JsonResponse(
-        _body("The request is malformed, or its Host is not one this server answers to.", "invalid"), status=400
-    )
+    """What Django refused before a view saw it: too much, or a host that is not ours."""
+    status, body, _ = _answer(exception)
+    if _is_for_people(request):
+        return render(request, "400.html", body, status=status)
+    return JsonResponse(body, status=status)
 
 
 def crashed(request: HttpRequest) -> HttpResponse:

@@ -1,0 +1,7 @@
+"""Where Django looks for the admin's classes; importing them registers them."""
+
+from __future__ import annotations
+
+from console_app import access_admin, collections_admin, documents_admin, jobs_admin
+
+__all__ = ["access_admin", "collections_admin", "documents_admin", "jobs_admin"]

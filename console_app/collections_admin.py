@@ -1,0 +1,140 @@
+"""Collections: listed, made, described, dropped, and tried with a query."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from collections_app.models import Collection
+from collections_app.selectors import get_summary
+from collections_app.services import create_collection, delete_collection, update_metadata
+from console_app.failures import EXPECTED, sentence
+from console_app.forms import CollectionForm, CollectionMetadataForm, DeleteCollectionForm
+from console_app.pages import Action, ServiceAdmin
+from console_app.permissions import may, require
+from console_app.progress import progress_of
+from console_app.query import QueryPage, run_query
+from console_app.selectors import recent_jobs, with_totals
+from console_app.templatetags.console import ago
+
+JOBS_SHOWN = 5
+
+
+@admin.register(Collection)
+class CollectionAdmin(ServiceAdmin):
+    list_display = ("name", "documents", "chunks", "embedding", "changed")
+    list_display_links = ("name",)
+    search_fields = ("name",)
+    search_help_text = "Search by name"
+    ordering = ("name",)
+    empty_title = "No collections yet"
+    empty_text = "A collection holds documents that are searched together. Make one, then upload files to it."
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Collection]:
+        return with_totals(super().get_queryset(request).select_related("active_generation"))
+
+    def get_urls(self) -> list[URLPattern]:
+        query = path("query/", self.admin_site.admin_view(self.query_view), name="collections_collection_query")
+        return [query, *super().get_urls()]
+
+    def list_actions(self, request: HttpRequest) -> list[Action]:
+        if not may(request.user, "create_collections"):
+            return []
+        url = reverse("admin:collections_collection_add")
+        return [Action(label="New collection", url=url, icon="add", primary=True)]
+
+    @admin.display(ordering="document_total")
+    def documents(self, row: Any) -> SafeString:
+        return format_html('<span class="rs-number">{}</span>', f"{row.document_total:,}")
+
+    @admin.display(ordering="chunk_total")
+    def chunks(self, row: Any) -> SafeString:
+        return format_html('<span class="rs-number">{}</span>', f"{row.chunk_total:,}")
+
+    @admin.display(description="Embedding model")
+    def embedding(self, row: Collection) -> str:
+        return str(row.active_generation) if row.active_generation else "set by the first document"
+
+    @admin.display(description="Last change", ordering="changed_at")
+    def changed(self, row: Any) -> str:
+        return ago(row.changed_at)
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Make a collection."""
+        require(request, "create_collections")
+        form = CollectionForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            try:
+                made = create_collection(**form.cleaned_data)
+            except EXPECTED as error:
+                form.add_error(None, sentence(error))
+            else:
+                messages.success(request, f"Collection '{made.name}' is ready for files.")
+                return self._after(request, made)
+        return self.page(request, "collection_add.html", title="New collection", form=form)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """One collection: numbers, settings, recent jobs, metadata that can be edited."""
+        require(request, "view_collections")
+        row = self.found(request, object_id)
+        editing = request.method == "POST"
+        if editing:
+            require(request, "change_collections")
+        form = CollectionMetadataForm(request.POST if editing else None, initial={"metadata": row.metadata})
+        if editing and form.is_valid():
+            try:
+                update_metadata(name=row.name, metadata=form.cleaned_data["metadata"])
+            except EXPECTED as error:
+                form.add_error(None, sentence(error))
+            else:
+                messages.success(request, "The metadata was saved.")
+                return redirect(request.path)
+        jobs = recent_jobs(limit=JOBS_SHOWN, collection=row) if may(request.user, "view_jobs") else []
+        return self.page(
+            request,
+            "collection.html",
+            title=row.name,
+            row=row,
+            form=form,
+            summary=get_summary(name=row.name),
+            jobs=[progress_of(job) for job in jobs],
+        )
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Drop a collection, once its name was typed."""
+        require(request, "delete_collections")
+        row = self.found(request, object_id)
+        form = DeleteCollectionForm(request.POST or None, expected=row.name)
+        if request.method == "POST" and form.is_valid():
+            try:
+                delete_collection(name=row.name)
+            except EXPECTED as error:
+                form.add_error(None, sentence(error))
+            else:
+                messages.success(request, f"Collection '{row.name}' was deleted with everything in it.")
+                return redirect("admin:collections_collection_changelist")
+        return self.page(request, "collection_delete.html", title="Delete collection", row=row, form=form)
+
+    def query_view(self, request: HttpRequest) -> HttpResponse:
+        """The playground. A GET: looking for something changes nothing and can be bookmarked."""
+        require(request, "query")
+        found: QueryPage = run_query(request.GET)
+        return self.page(request, "query.html", title="Try a query", found=found)
+
+    def _after(self, request: HttpRequest, row: Collection) -> HttpResponse:
+        if may(request.user, "view_collections"):
+            return redirect("admin:collections_collection_change", row.pk)
+        return redirect("admin:index")

@@ -1,0 +1,218 @@
+"""What staff fill in. A form checks its own shape; the rules belong to the services and come back as sentences."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.template.defaultfilters import filesizeformat
+from unfold.widgets import (  # type: ignore[import-untyped]
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+)
+
+from access_app.models import Verb
+from collections_app.models import Distance
+from core_app.api import reject_unstorable
+from core_app.errors import InvalidInput
+from core_app.wiring import app_settings
+from search_app.api import MAX_QUERY_LENGTH
+from search_app.services import DEFAULT_LIMIT
+
+MOST_PASSAGES = 100
+
+
+class MetadataField(forms.CharField):
+    """A JSON object as text; white space alone means an empty one."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        widget = UnfoldAdminTextareaWidget(attrs={"rows": 5, "spellcheck": "false"})
+        super().__init__(**{"required": False, "widget": widget, **kwargs})
+
+    def prepare_value(self, value: Any) -> Any:
+        return json.dumps(value, indent=2, ensure_ascii=False) if isinstance(value, dict) else value
+
+    def to_python(self, value: Any) -> Any:
+        text = super().to_python(value)
+        if not text:
+            return {}
+        try:
+            parsed = json.loads(text)
+            json.dumps(parsed, allow_nan=False)
+            reject_unstorable(parsed, "Metadata")
+        except json.JSONDecodeError as error:
+            place = f"line {error.lineno}, column {error.colno}"
+            raise forms.ValidationError(f"This is not valid JSON: {error.msg} at {place}.") from None
+        except InvalidInput as error:
+            raise forms.ValidationError(error.detail) from None
+        except (ValueError, RecursionError):
+            raise forms.ValidationError("Use plain numbers (no NaN or Infinity) and less nesting.") from None
+        if not isinstance(parsed, dict):
+            raise forms.ValidationError('Write a JSON object, such as {"team": "support"}.')
+        return parsed
+
+
+class CollectionForm(forms.Form):
+    """A new collection."""
+
+    name = forms.CharField(
+        max_length=512,
+        widget=UnfoldAdminTextInputWidget(attrs={"autofocus": True, "autocomplete": "off"}),
+        help_text="Applications use it in addresses, so short and without spaces is pleasant: handbook, tickets-2024.",
+    )
+    distance = forms.ChoiceField(
+        choices=Distance.choices,
+        widget=UnfoldAdminSelectWidget(),
+        help_text="How vectors are compared. Cosine fits the built-in model; it cannot be changed later.",
+    )
+    metadata = MetadataField(help_text="Optional: a JSON object with whatever you want to remember about it.")
+
+
+class CollectionMetadataForm(forms.Form):
+    """The part of a collection that can be edited."""
+
+    metadata = MetadataField(label="Metadata (JSON object)")
+
+
+class DeleteCollectionForm(forms.Form):
+    """Asks for the collection's name, so that nothing large goes with one careless click."""
+
+    name = forms.CharField(
+        label="Type the collection's name",
+        strip=False,
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off", "autofocus": True}),
+    )
+
+    def __init__(self, *args: Any, expected: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._expected = expected
+
+    def clean_name(self) -> str:
+        name = str(self.cleaned_data["name"])
+        if name != self._expected:
+            raise forms.ValidationError("This is not the collection's name. Nothing was deleted.")
+        return name
+
+
+class _ManyFilesInput(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+
+class ManyFilesField(forms.FileField):
+    """Several files in one input; the cleaned value is a list."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"widget": _ManyFilesInput(attrs={"class": "rs-drop__input"}), **kwargs})
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        uploads = data if isinstance(data, list | tuple) else [data]
+        # Empty files are for the job to report, each by its name: here they would stop the others.
+        given = [upload for upload in uploads if isinstance(upload, UploadedFile)]
+        if not given:
+            raise forms.ValidationError("Choose at least one file.")
+        limits = app_settings().ingestion
+        if len(given) > limits.max_files:
+            raise forms.ValidationError(f"Choose at most {limits.max_files} files at a time.")
+        if sum(upload.size or 0 for upload in given) > limits.max_request_bytes:
+            most = filesizeformat(limits.max_request_bytes)
+            raise forms.ValidationError(f"These files are larger than {most} together. Upload them in parts.")
+        return given
+
+
+class UploadForm(forms.Form):
+    """Files for one collection."""
+
+    collection = forms.ChoiceField(widget=UnfoldAdminSelectWidget())
+    file = ManyFilesField(label="Files")
+    metadata = MetadataField(
+        label="Metadata for these files",
+        help_text='Optional: a JSON object such as {"team": "support"}; every passage of these files carries it.',
+    )
+
+    def __init__(self, *args: Any, collections: Sequence[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _choose(self, "collection", collections)
+
+
+class QueryForm(forms.Form):
+    """What to look for, and where."""
+
+    collection = forms.ChoiceField(widget=UnfoldAdminSelectWidget())
+    query = forms.CharField(
+        max_length=MAX_QUERY_LENGTH,
+        widget=UnfoldAdminTextInputWidget(
+            attrs={"placeholder": "Ask in your own words, or use the text's", "autofocus": True, "class": "rs-wide"}
+        ),
+        error_messages={
+            "required": f"Write a query of 1 to {MAX_QUERY_LENGTH} characters.",
+            "max_length": f"Write a query of 1 to {MAX_QUERY_LENGTH} characters.",
+        },
+    )
+    top_k = forms.IntegerField(
+        label="Passages", min_value=1, max_value=MOST_PASSAGES, required=False, widget=UnfoldAdminIntegerFieldWidget()
+    )
+    min_score = forms.FloatField(
+        label="Least score",
+        min_value=0,
+        max_value=1,
+        required=False,
+        widget=UnfoldAdminIntegerFieldWidget(attrs={"step": "0.05", "placeholder": "none"}),
+    )
+
+    def __init__(self, *args: Any, collections: Sequence[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _choose(self, "collection", collections)
+
+    def clean_top_k(self) -> int:
+        return self.cleaned_data["top_k"] or DEFAULT_LIMIT
+
+
+class ApiKeyForm(forms.Form):
+    """A new key: who it is for, what it may do, where and for how long."""
+
+    name = forms.CharField(
+        max_length=200,
+        widget=UnfoldAdminTextInputWidget(attrs={"autofocus": True, "autocomplete": "off"}),
+        help_text="Who will use it: an application, a team.",
+    )
+    verbs = forms.MultipleChoiceField(
+        label="May",
+        choices=Verb.choices,
+        initial=[Verb.READ, Verb.SEARCH],
+        widget=UnfoldAdminCheckboxSelectMultipleWidget(),
+        error_messages={"required": "Choose at least one."},
+    )
+    collections = forms.CharField(
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, "spellcheck": "false"}),
+        initial="*",
+        help_text="Names, one a line. An asterisk stands for any characters: team-* or, for all collections, *.",
+    )
+    expires_on = forms.DateField(
+        label="Last day",
+        required=False,
+        widget=UnfoldAdminTextInputWidget(attrs={"type": "date"}),
+        help_text="Optional: valid through this day (UTC).",
+    )
+
+    def clean_collections(self) -> list[str]:
+        lines = str(self.cleaned_data["collections"]).splitlines()
+        return [line.strip() for line in lines if line.strip()]
+
+    def clean_expires_on(self) -> datetime.date | None:
+        day: datetime.date | None = self.cleaned_data["expires_on"]
+        if day is not None and day < datetime.datetime.now(tz=datetime.UTC).date():
+            raise forms.ValidationError("This day is over. Choose today or later.")
+        return day
+
+
+def _choose(form: forms.Form, name: str, choices: Sequence[tuple[str, str]]) -> None:
+    field = form.fields[name]
+    assert isinstance(field, forms.ChoiceField)
+    field.choices = list(choices)

@@ -1,0 +1,210 @@
+"""Jobs: started by an upload, watched while they run, cancelled and tried again."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect, render
+from django.urls import URLPattern, path, reverse
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.contrib.filters.admin import (  # type: ignore[import-untyped]
+    ChoicesDropdownFilter,
+    RelatedDropdownFilter,
+)
+
+from collections_app.models import Collection
+from console_app.failures import EXPECTED, sentence
+from console_app.forms import UploadForm
+from console_app.home import jobs_context
+from console_app.pages import Action, ServiceAdmin
+from console_app.permissions import abilities, may, require
+from console_app.progress import ITEMS_SHOWN, TONES, fingerprint, group_items, items_to_show, progress_of
+from console_app.selectors import can_be_retried, with_item_totals
+from console_app.templatetags.console import label
+from core_app.wiring import app_settings
+from ingest_app.models import Item, Job
+from ingest_app.selectors import get_job, report
+from ingest_app.submitting import Source, cancel_job, retry_job, submit
+
+#: htmx's signal to stop asking.
+STOP_POLLING = 286
+NOTHING_NEW = 204
+
+
+@admin.register(Job)
+class JobAdmin(ServiceAdmin):
+    list_display = ("started", "collection", "status", "done", "failures", "duration")
+    list_display_links = ("started",)
+    list_filter = (("collection", RelatedDropdownFilter), ("state", ChoicesDropdownFilter))
+    list_filter_submit = True
+    list_select_related = ("collection",)
+    ordering = ("-created_at",)
+    empty_title = "No jobs yet"
+    empty_text = "Every upload is a job. Its page shows how far it is and what became of each file."
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
+        return with_item_totals(super().get_queryset(request))
+
+    def get_urls(self) -> list[URLPattern]:
+        own = [
+            path(f"<uuid:job_id>/{name}/", self.admin_site.admin_view(view), name=f"ingest_job_{name}")
+            for name, view in (
+                ("progress", self.progress_view),
+                ("cancel", self.cancel_view),
+                ("retry", self.retry_view),
+            )
+        ]
+        recent = path("recent/", self.admin_site.admin_view(self.recent_view), name="ingest_job_recent")
+        return [recent, *own, *super().get_urls()]
+
+    def list_actions(self, request: HttpRequest) -> list[Action]:
+        if not may(request.user, "upload"):
+            return []
+        return [Action(label="Upload files", url=reverse("admin:ingest_job_add"), icon="upload_file", primary=True)]
+
+    @admin.display(description="Created", ordering="created_at")
+    def started(self, row: Job) -> Any:
+        return row.created_at
+
+    @admin.display(description="State", ordering="state")
+    def status(self, row: Job) -> SafeString:
+        return label(row.get_state_display(), TONES[row.state])
+
+    @admin.display(description="Files done")
+    def done(self, row: Any) -> SafeString:
+        return format_html('<span class="rs-number">{} of {}</span>', row.item_ended, row.item_total)
+
+    @admin.display(description="Failed")
+    def failures(self, row: Any) -> SafeString:
+        tone = "rs-number rs-bad" if row.item_failed else "rs-number"
+        return format_html('<span class="{}">{}</span>', tone, row.item_failed)
+
+    @admin.display(description="Took")
+    def duration(self, row: Job) -> str:
+        return took(row)
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Upload files: what adding a job means."""
+        require(request, "upload")
+        posted = request.method == "POST"
+        form = UploadForm(
+            request.POST if posted else None,
+            request.FILES if posted else None,
+            collections=_collections(may_create=may(request.user, "create_collections")),
+            initial={"collection": request.GET.get("collection")},
+        )
+        if posted and form.is_valid():
+            try:
+                job = submit(collection_name=form.cleaned_data["collection"], sources=_sources(form))
+            except EXPECTED as error:
+                form.add_error(None, sentence(error))
+            else:
+                return self._after(request, job)
+        limits = app_settings().ingestion
+        return self.page(request, "upload.html", title="Upload files", form=form, limits=limits)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """One job, kept up to date while it runs."""
+        require(request, "view_jobs")
+        row = self.found(request, object_id)
+        title = f"{row.collection.name}, {date_format(row.created_at, 'DATETIME_FORMAT')}"
+        return self.page(request, "job.html", title=title, row=row, **_live(request, row))
+
+    def recent_view(self, request: HttpRequest) -> HttpResponse:
+        """The newest jobs as the home page shows them; stops being asked for when none runs."""
+        require(request, "view_jobs")
+        context = jobs_context(request)
+        return render(request, "console/_jobs.html", context, status=200 if context["any_running"] else STOP_POLLING)
+
+    def progress_view(self, request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+        """What of the job's page changes; empty while nothing did, and the last time with htmx's stop sign."""
+        require(request, "view_jobs")
+        try:
+            live = _live(request, get_job(job_id=job_id))
+        except EXPECTED as error:
+            return render(request, "console/_gone.html", {"text": sentence(error)}, status=STOP_POLLING)
+        if live["progress"].is_over:
+            return render(request, "console/_job.html", live, status=STOP_POLLING)
+        if request.GET.get("seen") == live["seen"]:
+            return HttpResponse(status=NOTHING_NEW)
+        return render(request, "console/_job.html", live)
+
+    def cancel_view(self, request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+        """Ask a job to stop."""
+        return self._steer(request, job_id, cancel_job)
+
+    def retry_view(self, request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+        """Queue what failed or was cancelled again."""
+        return self._steer(request, job_id, retry_job)
+
+    def _steer(self, request: HttpRequest, job_id: uuid.UUID, service: Callable[..., Job]) -> HttpResponse:
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        require(request, "steer_jobs")
+        try:
+            service(job=get_job(job_id=job_id))
+        except EXPECTED as error:
+            messages.error(request, sentence(error))
+        return redirect("admin:ingest_job_change", job_id)
+
+    def _after(self, request: HttpRequest, job: Job) -> HttpResponse:
+        if may(request.user, "view_jobs"):
+            return redirect("admin:ingest_job_change", job.pk)
+        messages.success(request, "The files were accepted and wait to be indexed.")
+        return redirect("admin:index")
+
+
+def took(job: Job) -> str:
+    """How long a job ran, for people; empty before it began and while it runs."""
+    if job.started_at is None or job.finished_at is None:
+        return ""
+    seconds = (job.finished_at - job.started_at).total_seconds()
+    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+
+
+def _collections(*, may_create: bool) -> list[tuple[str, str]]:
+    """All collections; the default one too where this user may bring it into being by using it."""
+    names = list(Collection.objects.order_by("name").values_list("name", flat=True))
+    default = app_settings().vector_database.default_collection
+    choices = [(name, name) for name in names]
+    if default not in names and may_create:
+        choices.append((default, f"{default} (new, the default)"))
+    return choices
+
+
+def _sources(form: UploadForm) -> list[Source]:
+    metadata = form.cleaned_data["metadata"]
+    return [
+        Source(name=upload.name or "", content=upload.read(), metadata=metadata) for upload in form.cleaned_data["file"]
+    ]
+
+
+def _live(request: HttpRequest, job: Job) -> dict[str, Any]:
+    """The context of the part of the page that is polled."""
+    found = report(job=job)
+    items = list(found.items or ())
+    chosen = request.GET.get("show", "")
+    chosen = chosen if chosen in Item.State.values else ""
+    return {
+        "progress": progress_of(found),
+        "seen": fingerprint(found),
+        "show": chosen,
+        "groups": group_items(items, chosen=chosen),
+        "items": items_to_show(items, chosen=chosen),
+        "hidden": max(0, sum(not chosen or item.state == chosen for item in items) - ITEMS_SHOWN),
+        "item_tones": TONES,
+        "took": took(found.job),
+        "can_retry": can_be_retried(job=found.job),
+        "may": abilities(request.user),
+    }

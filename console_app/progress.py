@@ -1,0 +1,114 @@
+"""A job's state in words and numbers, as the pages show it while it runs and after."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ingest_app.models import Item, Job
+from ingest_app.selectors import JobReport
+
+#: django-unfold's label variants.
+TONES: dict[str, str] = {
+    Job.State.QUEUED: "default",
+    Job.State.RUNNING: "info",
+    Job.State.SUCCEEDED: "success",
+    Job.State.PARTIAL: "warning",
+    Job.State.FAILED: "danger",
+    Job.State.CANCELLED: "default",
+    Item.State.SKIPPED: "default",
+}
+
+#: A page that is polled every second shows so many items at most.
+ITEMS_SHOWN = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """One job, ready to be shown."""
+
+    job: Job
+    #: 0 to 100; 100 for a job that has ended, whatever became of its items.
+    percent: int
+    ended: int
+    total: int
+    failed: int
+    sentence: str
+    tone: str
+
+    @property
+    def is_over(self) -> bool:
+        return self.job.finished_at is not None
+
+
+def progress_of(report: JobReport) -> Progress:
+    """A report in words."""
+    job = report.job
+    percent = 100 if job.finished_at else int(100 * report.ended / max(1, report.total))
+    return Progress(
+        job=job,
+        percent=percent,
+        ended=report.ended,
+        total=report.total,
+        failed=report.failed,
+        sentence=_sentence(report),
+        tone=TONES[job.state],
+    )
+
+
+def _sentence(report: JobReport) -> str:
+    job = report.job
+    if job.finished_at is None and job.cancel_requested:
+        return "Stopping after the batch in hand."
+    if job.state == Job.State.QUEUED:
+        return f"{files(report.total)} waiting for a worker."
+    if job.state == Job.State.RUNNING:
+        return f"{report.ended} of {files(report.total)} done."
+    outcome = {
+        "indexed": report.done,
+        "unchanged": report.skipped,
+        "failed": report.failed,
+        "cancelled": report.cancelled,
+    }
+    parts = [f"{count} {word}" for word, count in outcome.items() if count]
+    return f"{files(report.total)}: {', '.join(parts)}." if parts else f"{files(report.total)}."
+
+
+def files(count: int) -> str:
+    """`1 file`, `2 files`."""
+    return f"{count} file" if count == 1 else f"{count:,} files"
+
+
+def fingerprint(report: JobReport) -> str:
+    """The same as long as nothing that is shown of the job has changed."""
+    items = [(item.state, item.attempts, item.chunks, item.error) for item in report.items or ()]
+    seen = repr((report.job.state, report.job.cancel_requested, report.job.finished_at, items))
+    return hashlib.sha256(seen.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemGroup:
+    """Items of one state, to choose what is listed."""
+
+    state: str
+    label: str
+    count: int
+    chosen: bool
+
+
+def group_items(items: Sequence[Item], *, chosen: str) -> list[ItemGroup]:
+    """All items and then each state that occurs, in the order of the states."""
+    groups = [ItemGroup(state="", label="All", count=len(items), chosen=not chosen)]
+    for state in Item.State:
+        count = sum(item.state == state for item in items)
+        if count or state == chosen:
+            groups.append(ItemGroup(state=state.value, label=state.label, count=count, chosen=state == chosen))
+    return groups
+
+
+def items_to_show(items: Sequence[Item], *, chosen: str) -> list[Item]:
+    """What is worth looking at first: failures, then what runs, then the rest as it was sent; cut to a page."""
+    first = {Item.State.FAILED.value: 0, Item.State.RUNNING.value: 1}
+    wanted = [item for item in items if not chosen or item.state == chosen]
+    return sorted(wanted, key=lambda item: (first.get(item.state, 2), item.ordinal))[:ITEMS_SHOWN]

@@ -1,0 +1,83 @@
+"""The playground: one search through the same service as the API, with its reasons shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from collections_app.models import Chunk, Collection
+from console_app.failures import EXPECTED, sentence
+from console_app.forms import QueryForm
+from console_app.highlighting import highlight
+from console_app.selectors import chunks_by_external_id
+from search_app.results import Hit, SearchResult
+from search_app.services import DEFAULT_LIMIT, search
+
+#: Shown in places of their own, so not again among the user's metadata.
+SYSTEM_FIELDS = frozenset({"source", "page_number", "chunk_index", "section", "similarity_score", "rrf_score"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passage:
+    """One hit, ready to be shown."""
+
+    hit: Hit
+    text: SafeString
+    #: Null where it was deleted between the search and this look at it.
+    chunk: Chunk | None
+    #: The user's own.
+    metadata: Mapping[str, Any]
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.hit.score)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryPage:
+    """The form and, once it was sent and accepted, what the search returned."""
+
+    form: QueryForm
+    result: SearchResult | None = None
+    passages: Sequence[Passage] = ()
+
+
+def run_query(data: Mapping[str, Any]) -> QueryPage:
+    """The page for these GET parameters; without a query it is an empty form."""
+    names = list(Collection.objects.order_by("name").values_list("name", flat=True))
+    choices = [(name, name) for name in names]
+    if "query" not in data:
+        initial = {"collection": data.get("collection"), "top_k": DEFAULT_LIMIT}
+        return QueryPage(form=QueryForm(collections=choices, initial=initial))
+    form = QueryForm(data, collections=choices)
+    if not form.is_valid():
+        return QueryPage(form=form)
+    asked = form.cleaned_data
+    try:
+        result = search(
+            collection_name=asked["collection"],
+            query=asked["query"],
+            top_k=asked["top_k"],
+            min_score=asked["min_score"],
+        )
+        passages = _passages(asked["collection"], asked["query"], result)
+    except EXPECTED as error:
+        form.add_error(None, sentence(error))
+        return QueryPage(form=form)
+    return QueryPage(form=form, result=result, passages=passages)
+
+
+def _passages(collection_name: str, query: str, result: SearchResult) -> list[Passage]:
+    chunks = chunks_by_external_id(collection_name=collection_name, external_ids=[hit.id for hit in result.hits])
+    return [
+        Passage(
+            hit=hit,
+            text=highlight(hit.content, query),
+            chunk=chunks.get(hit.id),
+            metadata={key: value for key, value in hit.metadata.items() if key not in SYSTEM_FIELDS},
+        )
+        for hit in result.hits
+    ]

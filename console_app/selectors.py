@@ -1,0 +1,89 @@
+"""What the pages show beyond single rows: totals beside collections and jobs, neighbours of a chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, DateTimeField, F, IntegerField, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Greatest
+
+from collections_app.models import Chunk, Collection, Document
+from collections_app.selectors import with_chunk_totals
+from ingest_app.models import Item, Job
+from ingest_app.selectors import JobReport, list_jobs, reports
+
+
+def with_totals(collections: QuerySet[Collection]) -> QuerySet[Collection]:
+    """Each collection annotated with `chunk_total`, `document_total` and `changed_at`.
+
+    `changed_at` is the later of its own last change and its documents': ingesting moves the latter only.
+    """
+    documents = Document.objects.filter(collection=OuterRef("pk")).order_by().values("collection")
+    newest = Subquery(documents.annotate(at=Max("updated_at")).values("at"), output_field=DateTimeField())
+    total = Subquery(documents.annotate(total=Count("pk")).values("total"), output_field=IntegerField())
+    return with_chunk_totals(collections).annotate(
+        document_total=Coalesce(total, 0), changed_at=Greatest("updated_at", Coalesce(newest, "updated_at"))
+    )
+
+
+def recent_collections(*, limit: int) -> list[Collection]:
+    """The collections that changed last, with totals."""
+    found = with_totals(Collection.objects.select_related("active_generation"))
+    return list(found.order_by(F("changed_at").desc(), "name")[:limit])
+
+
+def recent_jobs(*, limit: int, collection: Collection | None = None) -> list[JobReport]:
+    """The newest jobs with their counts; unfinished ones first, since they are what people wait for."""
+    jobs = Job.objects.all() if collection is None else Job.objects.filter(collection=collection)
+    newest = jobs.order_by("-created_at", "-id").values_list("pk", flat=True)
+    # Choosing first and counting afterwards: items are counted for the few jobs shown, not for all.
+    chosen = list(dict.fromkeys([*newest.filter(finished_at__isnull=True)[:limit], *newest[:limit]]))[:limit]
+    found = reports(list_jobs().filter(pk__in=chosen))
+    return sorted(found, key=lambda report: chosen.index(report.job.pk))
+
+
+def with_item_totals(jobs: QuerySet[Job]) -> QuerySet[Job]:
+    """Each job annotated with `item_total`, `item_ended` and `item_failed`, counted for listed rows only."""
+
+    def count(condition: Q) -> Coalesce:
+        items = Item.objects.filter(condition, job=OuterRef("pk")).order_by().values("job")
+        return Coalesce(Subquery(items.annotate(total=Count("pk")).values("total"), output_field=IntegerField()), 0)
+
+    unfinished = Q(state__in=(Item.State.QUEUED, Item.State.RUNNING))
+    return jobs.annotate(
+        item_total=count(Q()), item_ended=count(~unfinished), item_failed=count(Q(state=Item.State.FAILED))
+    )
+
+
+def can_be_retried(*, job: Job) -> bool:
+    """Whether the job has ended and holds a failed or cancelled item whose bytes are still there."""
+    if job.finished_at is None:
+        return False
+    states = (Item.State.FAILED, Item.State.CANCELLED)
+    return Item.objects.filter(job=job, state__in=states, payload__isnull=False).exists()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neighbours:
+    """The chunks before and after one in its document."""
+
+    before: Chunk | None
+    after: Chunk | None
+
+
+def neighbours(*, chunk: Chunk) -> Neighbours:
+    """Found by ordinal; none for a chunk without a document."""
+    if chunk.document_id is None or chunk.ordinal is None:
+        return Neighbours(before=None, after=None)
+    others = Chunk.objects.filter(document_id=chunk.document_id).defer("text", "metadata")
+    return Neighbours(
+        before=others.filter(ordinal__lt=chunk.ordinal).order_by("-ordinal").first(),
+        after=others.filter(ordinal__gt=chunk.ordinal).order_by("ordinal").first(),
+    )
+
+
+def chunks_by_external_id(*, collection_name: str, external_ids: Sequence[str]) -> dict[str, Chunk]:
+    """Chunks of a collection by the id that searches return, without their text."""
+    found = Chunk.objects.filter(collection__name=collection_name, external_id__in=external_ids)
+    return {chunk.external_id: chunk for chunk in found.defer("text", "metadata")}

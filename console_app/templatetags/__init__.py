@@ -1,0 +1,1 @@
+"""What the templates need beyond Django: labels, metadata as rows."""

@@ -1,0 +1,1 @@
+"""The console through Django's test client."""

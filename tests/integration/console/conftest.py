@@ -1,0 +1,112 @@
+"""Staff with chosen permissions, and rows to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.test import Client
+
+from access_app.models import ApiKey, User
+from access_app.services import create_key
+from collections_app.models import Chunk, Collection, Document
+from collections_app.services import create_collection
+from ingest_app.models import Item, Job, Payload
+
+Login = Callable[..., Client]
+
+
+@pytest.fixture
+def login(db: None) -> Login:
+    """`login("collections.view_collection", ...)`: a client of a staff user with exactly these permissions."""
+
+    def make(*permissions: str, staff: bool = True, superuser: bool = False) -> Client:
+        name = f"user{User.objects.count()}"
+        user = User.objects.create(username=name, is_staff=staff, is_superuser=superuser)
+        for permission in permissions:
+            app, codename = permission.split(".")
+            user.user_permissions.add(Permission.objects.get(content_type__app_label=app, codename=codename))
+        client = Client(headers={"host": "127.0.0.1"})
+        client.force_login(user)
+        return client
+
+    return make
+
+
+@pytest.fixture
+def root(login: Login) -> Client:
+    """A superuser's client."""
+    return login(superuser=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """One row of everything."""
+
+    collection: Collection
+    document: Document
+    chunk: Chunk
+    job: Job
+    item: Item
+    key: ApiKey
+
+
+def make_rows(*, name: str = "handbook", text: str = "Ducks eat small fish.") -> Rows:
+    """A collection with one document of one chunk, a running job, and a key."""
+    collection = create_collection(name=name, metadata={text: text})
+    document = Document.objects.create(
+        collection=collection, source=text, title=text, metadata={text: [text]}, chunk_count=1, error=text
+    )
+    chunk = Chunk.objects.create(
+        collection=collection,
+        document=document,
+        external_id=f"{text}:0",
+        text=text,
+        metadata={text: text},
+        section_path=[text],
+        ordinal=0,
+        page=3,
+        start_offset=0,
+        end_offset=len(text),
+    )
+    job = Job.objects.create(collection=collection)
+    item = Item.objects.create(job=job, ordinal=0, source=text, error=text, size_bytes=10)
+    Payload.objects.create(item=item, content=b"# A file")
+    key, _ = create_key(name=text, verbs=["read"], collections=[name])
+    return Rows(collection=collection, document=document, chunk=chunk, job=job, item=item, key=key)
+
+
+@pytest.fixture
+def rows(db: None) -> Rows:
+    """The usual ones."""
+    return make_rows()
+
+
+def pages(rows: Rows) -> dict[str, tuple[str, ...]]:
+    """Every page of the console's own that can be asked for with GET, and the permissions it needs."""
+    collection, document, chunk, job = rows.collection.pk, rows.document.pk, rows.chunk.pk, rows.job.pk
+    return {
+        "collections/collection/": ("collections.view_collection",),
+        "collections/collection/add/": ("collections.add_collection",),
+        f"collections/collection/{collection}/change/": ("collections.view_collection",),
+        f"collections/collection/{collection}/delete/": (
+            "collections.view_collection",
+            "collections.delete_collection",
+        ),
+        "collections/collection/query/": ("collections.view_collection", "collections.view_chunk"),
+        "collections/document/": ("collections.view_document",),
+        f"collections/document/{document}/change/": ("collections.view_document",),
+        f"collections/document/{document}/delete/": ("collections.view_document", "collections.delete_document"),
+        "collections/chunk/": ("collections.view_chunk",),
+        f"collections/chunk/{chunk}/change/": ("collections.view_chunk",),
+        "ingest/job/": ("ingest.view_job",),
+        "ingest/job/add/": ("collections.view_collection", "ingest.add_job"),
+        "ingest/job/recent/": ("ingest.view_job",),
+        f"ingest/job/{job}/change/": ("ingest.view_job",),
+        f"ingest/job/{job}/progress/": ("ingest.view_job",),
+        "access/apikey/": ("access.view_apikey",),
+        "access/apikey/add/": ("access.add_apikey",),
+        f"access/apikey/{rows.key.pk}/change/": ("access.view_apikey",),
+    }
