@@ -1,0 +1,273 @@
+"""Every address asks for the verb it declares, on the collection it names; read from the URL table itself."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client, RequestFactory
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from access_app.api import ApiView, PublicView
+from access_app.models import Verb
+from access_app.services import create_key
+from ingest_app.models import Job
+from tests.integration.access.conftest import ClientWith, with_key
+
+#: Everybody may call these, and nothing else.
+PUBLIC = {"health", "health-live", "schema", "swagger"}
+
+#: What each method of each route asks for. A route that is new or has changed must be written here too.
+VERBS = {
+    ("collections", "GET"): Verb.READ,
+    ("collections", "POST"): Verb.WRITE,
+    ("collection", "GET"): Verb.READ,
+    ("collection", "DELETE"): Verb.DELETE,
+    ("collection-metadata", "PUT"): Verb.WRITE,
+    ("search", "POST"): Verb.SEARCH,
+    ("ingest", "POST"): Verb.WRITE,
+    ("sources", "GET"): Verb.READ,
+    ("sources", "DELETE"): Verb.DELETE,
+    ("jobs", "GET"): Verb.READ,
+    ("job", "GET"): Verb.READ,
+    ("job-cancel", "POST"): Verb.WRITE,
+    ("job-retry", "POST"): Verb.WRITE,
+}
+#: These name no collection in their address; what they show is cut to the caller's scope instead.
+LISTS = {("collections", "GET"), ("jobs", "GET")}
+
+
+@dataclass(frozen=True)
+class Route:
+    name: str
+    view: type[APIView]
+    parameters: frozenset[str]
+
+    @property
+    def methods(self) -> list[str]:
+        names = ("get", "post", "put", "patch", "delete")
+        return [name.upper() for name in names if hasattr(self.view, name)]
+
+
+def patterns(resolver: URLResolver) -> Iterator[URLPattern]:
+    for entry in resolver.url_patterns:
+        if isinstance(entry, URLResolver):
+            yield from patterns(entry)
+        else:
+            yield entry
+
+
+def routes() -> list[Route]:
+    """All routes behind which a view of the REST framework stands."""
+    found = []
+    for pattern in patterns(get_resolver()):
+        view = getattr(pattern.callback, "cls", None)
+        if view is not None and issubclass(view, APIView):
+            found.append(Route(pattern.name or str(pattern), view, frozenset(pattern.pattern.converters)))
+    return found
+
+
+ROUTES = routes()
+CALLS = [(route, method) for route in ROUTES if route.name not in PUBLIC for method in route.methods]
+IDS = [f"{method} {route.name}" for route, method in CALLS]
+every_call = pytest.mark.parametrize(("route", "method"), CALLS, ids=IDS)
+
+
+def test_the_table_of_verbs_is_complete() -> None:
+    assert {(route.name, method): getattr(route.view, "verbs", {}).get(method) for route, method in CALLS} == VERBS
+
+
+def test_only_the_public_views_are_open() -> None:
+    public = {route.name for route in ROUTES if not issubclass(route.view, ApiView)}
+    assert public == PUBLIC
+    ours = [route.view for route in ROUTES if route.name in PUBLIC and route.view.__module__.startswith("ragsite")]
+    assert all(issubclass(view, PublicView) for view in ours)
+
+
+@every_call
+def test_a_view_declares_a_verb_for_each_of_its_methods(route: Route, method: str) -> None:
+    assert issubclass(route.view, ApiView)
+    assert set(route.view.verbs) == set(route.methods)
+    assert route.view.authentication_classes == ApiView.authentication_classes
+    assert route.view.permission_classes == ApiView.permission_classes
+
+
+@pytest.fixture
+def job(db: None, client: Client) -> Job:
+    """A job in the collection `docs`."""
+    assert client.post("/collections", {"name": "docs"}, "application/json").status_code == 201
+    body = {"documents": [{"source": "a", "text": "hello"}]}
+    answer = client.post("/api/rag/collections/docs/documents", body, "application/json")
+    return Job.objects.get(pk=answer.json()["id"])
+
+
+def call(client: Client, route: Route, method: str, job: Job) -> Any:
+    """The route about the collection `docs` and its job, with as little else as possible."""
+    values = {"name": "docs", "job_id": job.pk}
+    path = reverse(route.name, kwargs={key: values[key] for key in route.parameters})
+    body = b'{"name": "docs"}' if (route.name, method) == ("collections", "POST") else b"{}"
+    return client.generic(method, path, b"" if method == "GET" else body, content_type="application/json")
+
+
+def check_refused(answer: Any, status: int) -> None:
+    assert answer.status_code == status, answer.content
+    assert set(answer.json()) == {"detail", "code"}
+    if status == 401:
+        assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+
+
+@every_call
+def test_without_a_valid_key_it_is_401(job: Job, keys_required: None, route: Route, method: str) -> None:
+    yesterday = timezone.now() - timedelta(days=1)
+    _key, expired = create_key(name="old", verbs=Verb.values, collections=["*"], expires_at=yesterday)
+    wrong = f"rs_{'0' * 12}_{'A' * 43}"
+    clients = [
+        Client(headers={"host": "127.0.0.1"}),
+        with_key(wrong),
+        with_key(expired),
+        with_key(""),
+        Client(headers={"host": "127.0.0.1", "x-api-key": wrong}),
+        Client(headers={"host": "127.0.0.1", "authorization": "Basic YTpi"}),
+    ]
+    for client in clients:
+        check_refused(call(client, route, method, job), 401)
+
+
+@every_call
+def test_with_every_verb_but_the_right_one_it_is_403(
+    job: Job, keys_required: None, client_with: ClientWith, route: Route, method: str
+) -> None:
+    others = [verb for verb in Verb.values if verb != VERBS[route.name, method]]
+    check_refused(call(client_with(*others), route, method, job), 403)
+
+
+@every_call
+def test_with_another_collection_it_is_403(
+    job: Job, keys_required: None, client_with: ClientWith, route: Route, method: str
+) -> None:
+    answer = call(client_with(*Verb.values, collections=("doc", "docs2", "d", "*x")), route, method, job)
+    if (route.name, method) in LISTS:
+        assert answer.status_code == 200
+        assert b"docs" not in answer.content
+        assert answer.json()["total"] == 0
+    else:
+        check_refused(answer, 403)
+
+
+@every_call
+def test_the_right_key_is_let_through(
+    job: Job, keys_required: None, client_with: ClientWith, route: Route, method: str
+) -> None:
+    client = client_with(VERBS[route.name, method].value, collections=("do*",))
+    assert call(client, route, method, job).status_code not in {401, 403, 500}
+
+
+@every_call
+def test_x_api_key_is_as_good(job: Job, keys_required: None, route: Route, method: str) -> None:
+    _key, secret = create_key(name="x", verbs=[VERBS[route.name, method]], collections=["docs"])
+    client = Client(headers={"host": "127.0.0.1", "x-api-key": secret})
+    assert call(client, route, method, job).status_code not in {401, 403, 500}
+
+
+@every_call
+def test_a_wrong_key_is_refused_even_where_none_is_needed(job: Job, route: Route, method: str) -> None:
+    check_refused(call(with_key("rs_wrong"), route, method, job), 401)
+
+
+@pytest.mark.parametrize("route", [r for r in ROUTES if r.name not in PUBLIC], ids=lambda route: route.name)
+def test_head_and_options_ask_for_a_key_too(
+    job: Job, keys_required: None, client_with: ClientWith, route: Route
+) -> None:
+    nobody = Client(headers={"host": "127.0.0.1"})
+    assert call(nobody, route, "OPTIONS", job).status_code == 401
+    assert call(client_with("search", "write", "delete", "admin"), route, "OPTIONS", job).status_code == 403
+    assert call(client_with("read"), route, "OPTIONS", job).status_code == 200
+    if "GET" in route.methods:
+        assert call(nobody, route, "HEAD", job).status_code == 401
+
+
+def test_a_missing_collection_out_of_reach_is_403_and_tells_nothing(
+    db: None, keys_required: None, client_with: ClientWith
+) -> None:
+    client = client_with("read", collections=("docs",))
+    assert client.get("/collections/other").status_code == 403
+    assert client.get("/collections/docs").status_code == 404
+
+
+def test_lists_show_what_the_key_reaches(
+    job: Job, client: Client, keys_required: None, client_with: ClientWith
+) -> None:
+    everything = client_with(*Verb.values)
+    for name in ("team-a", "team-b", "other"):
+        everything.post("/collections", {"name": name}, "application/json")
+        body = {"documents": [{"source": "a", "text": "hello"}]}
+        everything.post(f"/api/rag/collections/{name}/documents", body, "application/json")
+    team = client_with("read", collections=("team-*",))
+    found = team.get("/collections", {"limit": "1", "offset": "1"}).json()
+    assert [c["name"] for c in found["collections"]] == ["team-b"]
+    assert (found["count"], found["total"]) == (1, 2)
+    jobs = team.get("/api/rag/jobs").json()
+    assert {j["collection"] for j in jobs["jobs"]} == {"team-a", "team-b"}
+    assert (jobs["count"], jobs["total"]) == (2, 2)
+    assert team.get("/api/rag/jobs", {"collection": "team-a"}).json()["total"] == 1
+    check_refused(team.get("/api/rag/jobs", {"collection": "other"}), 403)
+    check_refused(team.get("/api/rag/jobs", {"collection": "no such"}), 403)
+    assert everything.get("/api/rag/jobs").json()["total"] == 4
+
+
+def test_a_job_that_does_not_exist_is_404(db: None, keys_required: None, client_with: ClientWith) -> None:
+    assert client_with("read").get(f"/api/rag/jobs/{uuid.uuid4()}").status_code == 404
+
+
+class Forgetful(ApiView):
+    """A view whose author declared a verb for one of its methods only."""
+
+    verbs = {"GET": Verb.READ}
+
+    def get(self, request: Request) -> Response:
+        return Response("read")
+
+    def post(self, request: Request) -> Response:
+        return Response("written")
+
+
+class Bare(ApiView):
+    """A view whose author declared nothing."""
+
+    def get(self, request: Request) -> Response:
+        return Response("read")
+
+
+@pytest.mark.parametrize(
+    ("view", "method", "status"),
+    [(Forgetful, "GET", 200), (Forgetful, "POST", 403), (Forgetful, "PUT", 405), (Bare, "GET", 403)],
+)
+def test_a_method_without_a_verb_is_refused_to_everybody(view: type[APIView], method: str, status: int) -> None:
+    """Even to the local caller, who may do everything that is declared."""
+    request = RequestFactory(headers={"host": "127.0.0.1"}).generic(method, "/made-up")
+    assert view.as_view()(request).status_code == status
+
+
+def test_health_tells_more_to_those_with_a_key(db: None, keys_required: None, client_with: ClientWith) -> None:
+    """README 13: `/health/live` and a minimal `/health` are open."""
+    nobody = Client(headers={"host": "127.0.0.1"})
+    assert nobody.get("/health").json() == {"status": "healthy"}
+    assert with_key("rs_wrong").get("/health").json() == {"status": "healthy"}
+    assert nobody.get("/health/live").json() == {"status": "alive"}
+    body = client_with("search", collections=("docs",)).get("/health").json()
+    assert set(body) == {"status", "timestamp", "version", "collections", "storage_bytes"}
+
+
+def test_health_tells_everything_to_this_machine(db: None, client: Client) -> None:
+    body = client.get("/health").json()
+    assert body["status"] == "healthy"
+    assert body["collections"] == 0
+    assert body["storage_bytes"] > 0

@@ -1,0 +1,1 @@
+"""The edge of the server: paths, errors, documentation."""
