@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 #: Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual rank
@@ -26,8 +27,10 @@ def similarity(distance: float, *, metric: str) -> float:
     """A distance as a similarity from 0 to 1, 1 for the nearest; one formula a metric.
 
     `metric` is `cosine` (distance 1 - cosine), `l2` (Euclidean) or `ip` (the negative inner product,
-    as pgvector gives it).
+    as pgvector gives it). NaN, the cosine distance of a vector of zeros, is no similarity at all.
     """
+    if math.isnan(distance):
+        return 0.0
     if metric == "cosine":
         value = 1.0 - distance
     elif metric == "l2":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from collections_app.models import Collection
 from collections_app.services import create_collection
+from core_app.api import parse_json
 from core_app.errors import RagsiteError
 from core_app.wiring import app_settings
 from ingest_app.models import Item
@@ -30,11 +30,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, collection: str, paths: list[Path], metadata: str, **options: Any) -> None:
         try:
-            given = json.loads(metadata)
-        except ValueError:
+            given = parse_json(metadata)
+        except RagsiteError:
             given = None
         if not isinstance(given, dict):
             raise CommandError("--metadata must be a JSON object.")
+        for path in paths:
+            if not path.is_dir() and not path.is_file():
+                raise CommandError(f"{path}: no such file or folder.")
         try:
             if not Collection.objects.filter(name=collection).exists():
                 create_collection(name=collection)
@@ -65,10 +68,8 @@ def _sources(paths: Iterable[Path], metadata: dict[str, Any]) -> Iterator[Source
         if path.is_dir():
             files = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p.relative_to(path)))
             named = [(file, file.relative_to(path).as_posix()) for file in files]
-        elif path.is_file():
-            named = [(path, path.name)]
         else:
-            raise CommandError(f"{path}: no such file or folder.")
+            named = [(path, path.name)]
         for file, name in named:
             yield Source(name=name, content=file.read_bytes(), metadata=metadata)
 

@@ -1,0 +1,1 @@
+"""Parsing in the child process and of whole files."""

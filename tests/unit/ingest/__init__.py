@@ -1,0 +1,1 @@
+"""Ingestion without a database: parsers and the chunker."""
