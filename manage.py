@@ -7,7 +7,11 @@ import os
 import sys
 
 from django.core.management import execute_from_command_line
+from django.db import OperationalError
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except OperationalError:
+        sys.exit("The database cannot be reached. Run script/server first, or set ConnectionStrings:RagDatabase.")

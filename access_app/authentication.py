@@ -63,6 +63,16 @@ class HasVerb(BasePermission):
         return True
 
 
+class MayReadDocs(BasePermission):
+    """For the API's documentation: any key, or a person who has logged in to the console."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        user = getattr(request, "user", None)
+        if isinstance(request.auth, Caller) or getattr(user, "is_staff", False):
+            return True
+        raise NotAuthenticated("Send an API key, or log in at /admin/ first.")
+
+
 def presented_key(request: HttpRequest | Request) -> str | None:
     """The key as the request carries it; None where it carries none."""
     header = request.headers.get("Authorization", "")

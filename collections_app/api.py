@@ -31,7 +31,7 @@ class MetadataField(serializers.JSONField):
         return data
 
 
-class CollectionRequestSerializer(StrictSerializer):
+class NewCollectionSerializer(StrictSerializer):
     name = StrictCharField(trim_whitespace=False, max_length=512)
     metadata = MetadataField(default=dict)
     embedding_provider = StrictCharField(required=False, help_text="Kept in the metadata, as a record only.")
@@ -56,7 +56,7 @@ class CollectionListSerializer(serializers.Serializer[Any]):
     total = serializers.IntegerField()
 
 
-class MetadataRequestSerializer(StrictSerializer):
+class MetadataSerializer(StrictSerializer):
     metadata = MetadataField()
 
 
@@ -126,11 +126,11 @@ class CollectionsView(ApiView):
     @extend_schema(
         operation_id="create_collection",
         tags=["collections"],
-        request=CollectionRequestSerializer,
+        request=NewCollectionSerializer,
         responses={201: CollectionSerializer, **ERRORS},
     )
     def post(self, request: Request) -> Response:
-        body = CollectionRequestSerializer(data=request.data)
+        body = NewCollectionSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         given = body.validated_data
         self.caller.require(Verb.WRITE, given["name"])
@@ -167,14 +167,14 @@ class CollectionMetadataView(ApiView):
         operation_id="update_collection_metadata",
         tags=["collections"],
         parameters=[OpenApiParameter("merge", bool, description="Keep the keys that are not sent.")],
-        request=MetadataRequestSerializer,
+        request=MetadataSerializer,
         responses={200: MetadataResponseSerializer, **ERRORS},
     )
     def put(self, request: Request, name: str) -> Response:
         merge = request.query_params.get("merge", "false").lower()
         if merge not in {"true", "false"}:
             raise InvalidInput("merge must be true or false.", code="invalid")
-        body = MetadataRequestSerializer(data=request.data)
+        body = MetadataSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         collection = update_metadata(name=name, metadata=body.validated_data["metadata"], merge=merge == "true")
         return Response({"status": "updated", "collection": name, "metadata": collection.metadata})

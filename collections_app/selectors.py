@@ -11,7 +11,8 @@ from django.db.models.aggregates import Count
 from django.db.models.functions import Coalesce
 
 from collections_app.models import Chunk, Collection, Document
-from core_app.errors import NotFound
+from core_app.errors import InvalidInput, NotFound
+from core_app.names import RULE, is_collection_name
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -41,7 +42,12 @@ def collection_not_found(name: str) -> NotFound:
 
 
 def get_collection(*, name: str) -> Collection:
-    """The collection of this name, with its active generation. Raises NotFound."""
+    """The collection of this name, with its active generation.
+
+    Raises NotFound, and InvalidInput for what cannot be a name.
+    """
+    if not is_collection_name(name):
+        raise InvalidInput(RULE, code="invalid_name")
     collection = Collection.objects.select_related("active_generation").filter(name=name).first()
     if collection is None:
         raise collection_not_found(name)

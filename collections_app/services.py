@@ -12,25 +12,13 @@ from django.utils import timezone
 from collections_app.models import Collection, Distance, Generation
 from collections_app.selectors import get_collection
 from core_app.errors import Conflict, InvalidInput
+from core_app.names import RULE, is_collection_name
 from core_app.ports import DistanceName, Space
 from core_app.sql import statement
 from core_app.wiring import app_settings
 
 DISTANCE_NAMES: dict[str, DistanceName] = {"cosine": "cosine", "l2": "l2", "ip": "ip"}
-MAX_NAME_LENGTH = 512
 MAX_DIMENSION = 16_000  # what pgvector's `vector` type can hold
-
-
-def check_name(name: str) -> None:
-    """Raise InvalidInput unless `name` may name a collection."""
-    bad = any(character in "/\\" or ord(character) < 32 or ord(character) == 127 for character in name)
-    surrogate = any("\ud800" <= character <= "\udfff" for character in name)
-    if not 1 <= len(name) <= MAX_NAME_LENGTH or bad or surrogate or name in {".", ".."}:
-        raise InvalidInput(
-            "A collection's name has 1 to 512 characters, is not '.' or '..', "
-            "and has no slash, backslash or control character.",
-            code="invalid_name",
-        )
 
 
 def create_collection(
@@ -42,7 +30,8 @@ def create_collection(
     chunking: Mapping[str, Any] | None = None,
 ) -> Collection:
     """A new, empty collection. Raises Conflict when the name is taken, InvalidInput when it is no name."""
-    check_name(name)
+    if not is_collection_name(name):
+        raise InvalidInput(RULE, code="invalid_name")
     if distance not in Distance.values:
         raise InvalidInput(f"distance must be one of: {', '.join(Distance.values)}.", code="invalid_distance")
     try:

@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 from pydantic.alias_generators import to_pascal
 
+from core_app.names import RULE, is_collection_name
+
 ENVIRONMENT_VARIABLE = "RAGSITE_ENVIRONMENT"
 DATA_VARIABLE = "RAGSITE_DATA"
 BIND_VARIABLE = "RAGSITE_BIND"
@@ -45,9 +47,7 @@ class VectorDatabase(Section):
     """How collections are stored."""
 
     provider: Literal["pgvector"] = Field("pgvector", description="The store that new collections use.")
-    default_collection: Annotated[str, Field(min_length=1, max_length=512)] = Field(
-        "content_chunks", description="Created at first use when it does not exist (B8.2)."
-    )
+    default_collection: str = Field("content_chunks", description="Created at first use when it does not exist (B8.2).")
     pool_size: Annotated[int, Field(ge=0, le=200)] = Field(
         12, description="Most database connections of one process; 0 opens one a request."
     )
@@ -57,6 +57,13 @@ class VectorDatabase(Section):
     statement_timeout_seconds: Annotated[float, Field(gt=0, le=600)] = Field(
         30.0, description="How long one statement of a search may run."
     )
+
+    @field_validator("default_collection")
+    @classmethod
+    def _names_a_collection(cls, value: str) -> str:
+        if not is_collection_name(value):
+            raise ValueError(RULE)
+        return value
 
 
 class Embedding(Section):

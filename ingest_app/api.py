@@ -7,7 +7,6 @@ from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -25,13 +24,14 @@ from ingest_app.serializers import (
     JobSerializer,
     SourceDeletedSerializer,
     SourceListSerializer,
-    TextsRequestSerializer,
+    TextsSerializer,
     UploadSerializer,
     present_job,
     present_source,
 )
 from ingest_app.services import delete_source, wait_for_job
 from ingest_app.submitting import Source, cancel_job, retry_job, submit
+from ingest_app.uploads import UploadParser, sent_name
 
 MAX_WAIT_SECONDS = 60
 ERRORS = dict.fromkeys((400, 401, 403, 404, 500), ErrorSerializer)
@@ -41,13 +41,13 @@ class DocumentsView(ApiView):
     """Index files or texts; the answer is a job to wait for."""
 
     verbs = {"POST": Verb.WRITE}
-    parser_classes = [StrictJSONParser, MultiPartParser]
+    parser_classes = [StrictJSONParser, UploadParser]
 
     @extend_schema(
         operation_id="ingest_documents",
         tags=["ingestion"],
         parameters=[OpenApiParameter("wait", float, description="Seconds to wait for the end, at most 60.")],
-        request={"application/json": TextsRequestSerializer, "multipart/form-data": UploadSerializer},
+        request={"application/json": TextsSerializer, "multipart/form-data": UploadSerializer},
         responses={
             200: OpenApiResponse(JobSerializer, "The job has ended."),
             202: OpenApiResponse(JobSerializer, "The job goes on."),
@@ -86,11 +86,11 @@ def _sources(request: Request) -> list[Source]:
         detail = f"{unknown[0]}: not expected. Send files as 'file' and a JSON object as the field 'metadata'."
         raise InvalidInput(detail, code="invalid")
     uploads: list[UploadedFile[bytes]] = request.FILES.getlist("file")
-    return [Source(name=upload.name or "", content=upload.read(), metadata=metadata) for upload in uploads]
+    return [Source(name=sent_name(upload), content=upload.read(), metadata=metadata) for upload in uploads]
 
 
 def _texts(data: Any) -> list[Source]:
-    body = TextsRequestSerializer(data=data)
+    body = TextsSerializer(data=data)
     body.is_valid(raise_exception=True)
     return [
         Source(

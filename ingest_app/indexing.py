@@ -56,10 +56,11 @@ class Chunking:
     def of(cls, collection: Collection) -> Chunking:
         """The collection's own setting over the server's."""
         defaults = app_settings().ingestion
+        size = int(collection.chunking.get("size", defaults.chunk_tokens))
         return cls(
             strategy=str(collection.chunking.get("strategy", "structure")),
-            size=int(collection.chunking.get("size", defaults.chunk_tokens)),
-            overlap=int(collection.chunking.get("overlap", defaults.chunk_overlap_tokens)),
+            size=size,
+            overlap=int(collection.chunking.get("overlap", min(defaults.chunk_overlap_tokens, size // 2))),
         )
 
 

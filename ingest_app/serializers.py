@@ -38,7 +38,7 @@ class TextSerializer(StrictSerializer):
     metadata = CleanedMetadataField(default=dict)
 
 
-class TextsRequestSerializer(StrictSerializer):
+class TextsSerializer(StrictSerializer):
     documents = TextSerializer(many=True, allow_empty=False)
 
 

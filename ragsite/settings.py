@@ -166,8 +166,11 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "A self-hosted retrieval server: documents in, passages out.",
     "VERSION": RAGSITE_VERSION,
     "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
-    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": ["access_app.authentication.MayReadDocs"],
+    "SERVE_AUTHENTICATION": [
+        "access_app.authentication.OptionalKeyAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
-from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularJSONAPIView
 
 from ragsite.health import HealthView, LiveView
+from ragsite.swagger import SwaggerView
 
 urlpatterns = [
     path("health", HealthView.as_view(), name="health"),
@@ -16,7 +17,7 @@ urlpatterns = [
     path("api/rag/", include("search_app.urls")),
     path("api/rag/", include("ingest_app.urls")),
     path("api/schema", SpectacularJSONAPIView.as_view(), name="schema"),
-    path("swagger", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="swagger"),
+    path("swagger", SwaggerView.as_view(url_name="schema"), name="swagger"),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
     path("", RedirectView.as_view(pattern_name="admin:index")),

@@ -24,7 +24,7 @@ MAX_QUERY_LENGTH = 4000
 _QUERY = f"Send a query of 1 to {MAX_QUERY_LENGTH} characters."
 
 
-class SearchRequestSerializer(StrictSerializer):
+class SearchSerializer(StrictSerializer):
     query = StrictCharField(
         max_length=MAX_QUERY_LENGTH,
         error_messages=dict.fromkeys(("required", "null", "blank", "max_length", "invalid"), _QUERY),
@@ -86,14 +86,14 @@ class SearchView(ApiView):
     @extend_schema(
         operation_id="search_collection",
         tags=["search"],
-        request=SearchRequestSerializer,
+        request=SearchSerializer,
         responses={
             200: SearchResponseSerializer,
             **dict.fromkeys((400, 401, 403, 404, 413, 415, 500, 503), ErrorSerializer),
         },
     )
     def post(self, request: Request, name: str) -> Response:
-        body = SearchRequestSerializer(data=request.data)
+        body = SearchSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         found = search(collection_name=name, **body.validated_data)
         return Response(

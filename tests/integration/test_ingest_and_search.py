@@ -260,3 +260,38 @@ def test_an_unknown_collection_is_404(client: Client) -> None:
     answer = client.post("/api/rag/collections/nowhere/search", {"query": "x"}, content_type="application/json")
     assert answer.status_code == 404
     assert answer.json()["detail"] == "Collection 'nowhere' not found"
+
+
+@pytest.mark.parametrize("sent", ["docs/a.md", "..", "n" * 300 + ".md", "C:\\tmp\\x.md", "&amp;.md", "ünï ☃.md"])
+def test_an_upload_s_source_is_its_name_as_sent(client: Client, guide: str, sent: str) -> None:
+    body = (
+        b'--x\r\nContent-Disposition: form-data; name="file"; filename="'
+        + sent.replace("\\", "\\\\").encode()
+        + b'"\r\n\r\n# T\n\nwords\r\n--x--\r\n'
+    )
+    answer = client.post(
+        f"/api/rag/collections/{guide}/documents", body, content_type="multipart/form-data; boundary=x"
+    )
+    assert answer.status_code == 202, answer.content
+    assert [item["source"] for item in answer.json()["items"]] == [sent]
+
+
+def test_files_of_one_base_name_in_two_folders_are_two_documents(client: Client, guide: str) -> None:
+    parts = b"".join(
+        b'--x\r\nContent-Disposition: form-data; name="file"; filename="%s/README.md"\r\n\r\n# T\n\nwords\r\n' % folder
+        for folder in (b"a", b"b")
+    )
+    answer = client.post(
+        f"/api/rag/collections/{guide}/documents", parts + b"--x--\r\n", "multipart/form-data; boundary=x"
+    )
+    job = work_off(answer, client)
+    assert {item["source"]: item["state"] for item in job["items"]} == {
+        "a/README.md": "succeeded",
+        "b/README.md": "succeeded",
+    }
+
+
+@pytest.mark.parametrize("name", ["..", ".", "x" * 513])
+def test_what_cannot_be_a_name_is_400_in_a_path_too(client: Client, name: str) -> None:
+    answer = client.post(f"/api/rag/collections/{name}/search", {"query": "x"}, content_type="application/json")
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_name")

@@ -53,6 +53,10 @@ class Command(BaseCommand):
         settings.RAGSITE_BIND = host
         for warning in loaded.warnings:
             logger.warning(warning)
+        if settings.CELERY_BROKER_URL.startswith("memory:"):
+            logger.warning(
+                "ConnectionStrings:Broker is not set: uploads are kept, and no worker hears of them until it is"
+            )
         search = loaded.values.search
         logger.info("hybrid search is %s", "enabled" if search.use_hybrid_search else "disabled: meaning alone")
         threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
