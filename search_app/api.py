@@ -18,7 +18,7 @@ from core_app.api import (
     StrictIntegerField,
     StrictSerializer,
 )
-from search_app.services import CONTEXTUALIZED_TOPIC, DEFAULT_LIMIT, RAW_QUERY, search
+from search_app.services import CONTEXTUALIZED_TOPIC, DEFAULT_LIMIT, FUSIONS, MODES, RAW_QUERY, search
 
 MAX_QUERY_LENGTH = 4000
 _QUERY = f"Send a query of 1 to {MAX_QUERY_LENGTH} characters."
@@ -40,6 +40,14 @@ class SearchSerializer(StrictSerializer):
         default="",
         max_length=MAX_QUERY_LENGTH,
         help_text="What a conversation is about so far; when given, it is searched for instead of the query.",
+    )
+    mode = serializers.ChoiceField(
+        choices=MODES, default=MODES[0], help_text="So far there is `fast`: another is answered by it, with a warning."
+    )
+    fusion = serializers.ChoiceField(
+        choices=FUSIONS,
+        default=FUSIONS[0],
+        help_text="How the legs are merged. So far there is `rrf`: another is answered by it, with a warning.",
     )
 
 
@@ -71,7 +79,7 @@ class SearchWarningSerializer(serializers.Serializer[Any]):
 class SearchResponseSerializer(serializers.Serializer[Any]):
     count = serializers.IntegerField()
     results = HitSerializer(many=True)
-    mode = serializers.ChoiceField(choices=("fast",))
+    mode = serializers.ChoiceField(choices=MODES[:1])
     query_strategy = serializers.ChoiceField(choices=(RAW_QUERY, CONTEXTUALIZED_TOPIC))
     reranker = serializers.ChoiceField(choices=("none",))
     warnings = SearchWarningSerializer(many=True, help_text="What kept the search from being all it could be.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from typing import Literal
 
 from collections_app.selectors import chunks_by_id, get_collection
 from collections_app.services import get_or_create_default, space_of
@@ -19,6 +20,12 @@ DEFAULT_LIMIT = 5
 RAW_QUERY = "first message (raw query)"
 CONTEXTUALIZED_TOPIC = "follow-up (contextualized topic)"
 
+Mode = Literal["fast", "balanced", "thorough"]
+Fusion = Literal["rrf", "calibrated"]
+#: All names that a request may use; the first of each is what this version has.
+MODES: tuple[Mode, ...] = ("fast", "balanced", "thorough")
+FUSIONS: tuple[Fusion, ...] = ("rrf", "calibrated")
+
 
 def hybrid_search_enabled() -> bool:
     """Whether searches use words as well as meaning (B2.5)."""
@@ -32,20 +39,24 @@ def search(
     top_k: int = DEFAULT_LIMIT,
     min_score: float | None = None,
     topic: str = "",
+    mode: Mode = "fast",
+    fusion: Fusion = "rrf",
     legs: Legs | None = None,
 ) -> SearchResult:
     """The passages of a collection that answer a query, best first.
 
     A query of white space finds nothing (B8.1), a `top_k` below 1 counts as 5 (B8.4). `min_score` is a
     similarity, applied after merging and before the cut to `top_k` (FR-010, B5.3). A `topic` takes the
-    query's place (A3). `legs` chooses how to search; None leaves it to the settings. One failing leg is
-    a warning and the other's results. Raises NotFound for an unknown collection, and Unavailable when
+    query's place (A3). A `mode` or `fusion` that this version lacks is a warning, and the one it has is
+    used. `legs` chooses how to search; None leaves it to the settings. One failing leg is a warning and
+    the other's results. Raises NotFound for an unknown collection, and Unavailable when
     meaning alone is asked for and nothing can embed.
     """
     started = time.perf_counter()
     top_k = top_k if top_k >= 1 else DEFAULT_LIMIT
     text, strategy = _query_text(query, topic)
     findings = Findings()
+    _warn_of_lacking(mode, fusion, findings)
     hits: list[Hit] = []
     get_or_create_default(name=collection_name)
     if text:
@@ -53,7 +64,7 @@ def search(
             hits = _hits(collection_name, text, top_k, min_score, legs, findings)
     result = SearchResult(
         hits=hits,
-        mode="fast",
+        mode=MODES[0],
         query_strategy=strategy,
         reranker="none",
         warnings=findings.warnings,
@@ -70,6 +81,13 @@ def search(
         },
     )
     return result
+
+
+def _warn_of_lacking(mode: Mode, fusion: Fusion, findings: Findings) -> None:
+    if mode != MODES[0]:
+        findings.warn("mode_unavailable", f"This version has no mode '{mode}': '{MODES[0]}' was used.")
+    if fusion != FUSIONS[0]:
+        findings.warn("fusion_unavailable", f"This version has no fusion '{fusion}': '{FUSIONS[0]}' was used.")
 
 
 def _query_text(query: str, topic: str) -> tuple[str, str]:

@@ -166,3 +166,26 @@ def test_b8_4_a_limit_below_one_counts_as_five(collection: Collection) -> None:
 
 def test_a_query_of_stop_words_and_signs_is_searched_by_meaning(collection: Collection) -> None:
     assert len(look("the ?! §").hits) == 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "codes"),
+    [
+        ({"mode": "fast", "fusion": "rrf"}, []),
+        ({"mode": "balanced"}, ["mode_unavailable"]),
+        ({"mode": "thorough", "fusion": "calibrated"}, ["mode_unavailable", "fusion_unavailable"]),
+    ],
+)
+def test_what_this_version_lacks_is_said(
+    collection: Collection, client: Client, asked: dict[str, str], codes: list[str]
+) -> None:
+    answer = client.post("/api/rag/collections/c/search", {"query": "fox", **asked}, content_type="application/json")
+    assert answer.status_code == 200
+    assert (answer.json()["mode"], answer.json()["count"]) == ("fast", 3)
+    assert [warning["code"] for warning in answer.json()["warnings"]] == codes
+
+
+@pytest.mark.parametrize("asked", [{"mode": "slow"}, {"fusion": 1}, {"mode": None}])
+def test_unknown_modes_are_400(collection: Collection, client: Client, asked: dict[str, Any]) -> None:
+    answer = client.post("/api/rag/collections/c/search", {"query": "fox", **asked}, content_type="application/json")
+    assert answer.status_code == 400
