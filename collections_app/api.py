@@ -113,6 +113,7 @@ class CollectionsView(ApiView):
 
     @extend_schema(
         operation_id="list_collections",
+        summary="List collections",
         tags=["collections"],
         parameters=PAGE,
         responses={200: CollectionListSerializer, **READ_ERRORS},
@@ -125,6 +126,7 @@ class CollectionsView(ApiView):
 
     @extend_schema(
         operation_id="create_collection",
+        summary="Create a collection",
         tags=["collections"],
         request=NewCollectionSerializer,
         responses={201: CollectionSerializer, **ERRORS},
@@ -147,12 +149,20 @@ class CollectionView(ApiView):
     verbs = {"GET": Verb.READ, "DELETE": Verb.DELETE}
 
     @extend_schema(
-        operation_id="get_collection", tags=["collections"], responses={200: CollectionSerializer, **READ_ERRORS}
+        operation_id="get_collection",
+        summary="Show a collection",
+        tags=["collections"],
+        responses={200: CollectionSerializer, **READ_ERRORS},
     )
     def get(self, request: Request, name: str) -> Response:
         return Response(present(get_summary(name=name)))
 
-    @extend_schema(operation_id="delete_collection", tags=["collections"], responses={200: DeletedSerializer, **ERRORS})
+    @extend_schema(
+        operation_id="delete_collection",
+        summary="Delete a collection",
+        tags=["collections"],
+        responses={200: DeletedSerializer, **ERRORS},
+    )
     def delete(self, request: Request, name: str) -> Response:
         delete_collection(name=name)
         return Response({"status": "deleted", "collection": name})
@@ -165,6 +175,7 @@ class CollectionMetadataView(ApiView):
 
     @extend_schema(
         operation_id="update_collection_metadata",
+        summary="Replace or merge metadata",
         tags=["collections"],
         parameters=[OpenApiParameter("merge", bool, description="Keep the keys that are not sent.")],
         request=MetadataSerializer,

@@ -98,7 +98,9 @@ class SentenceTransformerEmbedder:
         # Imported here: it takes seconds, and commands such as `migrate` never embed.
         import torch  # noqa: PLC0415
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415
+        from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
 
+        disable_progress_bar()  # type: ignore[no-untyped-call]  # transformers has no types here
         if self._section.threads:
             torch.set_num_threads(self._section.threads)
         try:

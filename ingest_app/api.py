@@ -45,6 +45,7 @@ class DocumentsView(ApiView):
 
     @extend_schema(
         operation_id="ingest_documents",
+        summary="Upload files or texts",
         tags=["ingestion"],
         parameters=[OpenApiParameter("wait", float, description="Seconds to wait for the end, at most 60.")],
         request={"application/json": TextsSerializer, "multipart/form-data": UploadSerializer},
@@ -123,6 +124,7 @@ class SourcesView(ApiView):
 
     @extend_schema(
         operation_id="list_sources",
+        summary="List the documents of a collection",
         tags=["ingestion"],
         parameters=PAGE,
         responses={200: SourceListSerializer, **ERRORS},
@@ -135,6 +137,7 @@ class SourcesView(ApiView):
 
     @extend_schema(
         operation_id="delete_source",
+        summary="Remove a document",
         tags=["ingestion"],
         parameters=[OpenApiParameter("source", str, required=True)],
         responses={200: SourceDeletedSerializer, **ERRORS},
@@ -154,6 +157,7 @@ class JobsView(ApiView):
 
     @extend_schema(
         operation_id="list_jobs",
+        summary="List jobs",
         tags=["ingestion"],
         parameters=[*PAGE, OpenApiParameter("collection", str, description="Of this collection only.")],
         responses={200: JobListSerializer, **ERRORS},
@@ -185,7 +189,12 @@ class JobView(OneJobView):
 
     verbs = {"GET": Verb.READ}
 
-    @extend_schema(operation_id="get_job", tags=["ingestion"], responses={200: JobSerializer, **ERRORS})
+    @extend_schema(
+        operation_id="get_job",
+        summary="Show a job with its items",
+        tags=["ingestion"],
+        responses={200: JobSerializer, **ERRORS},
+    )
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
         return Response(present_job(report(job=self.reach(job_id, Verb.READ))))
 
@@ -196,7 +205,11 @@ class JobCancelView(OneJobView):
     verbs = {"POST": Verb.WRITE}
 
     @extend_schema(
-        operation_id="cancel_job", tags=["ingestion"], request=None, responses={200: JobSerializer, **ERRORS}
+        operation_id="cancel_job",
+        summary="Stop a job",
+        tags=["ingestion"],
+        request=None,
+        responses={200: JobSerializer, **ERRORS},
     )
     def post(self, request: Request, job_id: uuid.UUID) -> Response:
         return Response(present_job(report(job=cancel_job(job=self.reach(job_id, Verb.WRITE)))))
@@ -209,6 +222,7 @@ class JobRetryView(OneJobView):
 
     @extend_schema(
         operation_id="retry_job",
+        summary="Try failed items again",
         tags=["ingestion"],
         request=None,
         responses={202: JobSerializer, 409: ErrorSerializer, **ERRORS},

@@ -38,7 +38,12 @@ class LiveSerializer(serializers.Serializer[Any]):
 class HealthView(PublicView):
     """A12. Callers without a key see the status only, wherever keys are asked for."""
 
-    @extend_schema(responses={200: HealthSerializer, 503: HealthSerializer}, tags=["health"], auth=[])
+    @extend_schema(
+        summary="Whether the server works",
+        responses={200: HealthSerializer, 503: HealthSerializer},
+        tags=["health"],
+        auth=[],
+    )
     def get(self, request: Request) -> Response:
         known = isinstance(request.auth, Caller)
         body: dict[str, Any] = {"status": "healthy"}
@@ -63,6 +68,6 @@ class LiveView(PublicView):
 
     authentication_classes: list[type[BaseAuthentication]] = []
 
-    @extend_schema(responses=LiveSerializer, tags=["health"])
+    @extend_schema(summary="Whether the process answers", responses=LiveSerializer, tags=["health"])
     def get(self, request: Request) -> Response:
         return Response({"status": "alive"})

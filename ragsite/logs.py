@@ -37,7 +37,11 @@ def logging_settings(*, level: str, form: Literal["console", "json"]) -> dict[st
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # Libraries speak when something is wrong.
-            name: {"level": "WARNING"}
-            for name in ("httpx", "httpcore", "urllib3", "sentence_transformers", "trafilatura", "htmldate")
+            **{
+                name: {"level": "WARNING"}
+                for name in ("httpx", "httpcore", "urllib3", "sentence_transformers", "trafilatura", "htmldate")
+            },
+            # Django warns of every mistake of a client; those are answered, not logged.
+            "django.request": {"level": "ERROR"},
         },
     }

@@ -62,7 +62,8 @@ AUTH_USER_MODEL = "access.User"
 
 SECRET_KEY = RAGSITE.security.secret_key.get_secret_value() if RAGSITE.security.secret_key else secret_key(DATA_DIR)
 DEBUG = False
-ALLOWED_HOSTS = list(RAGSITE.security.allowed_hosts) or ["localhost", "127.0.0.1", "[::1]"]
+# This machine itself is always answered: the supervisor asks it whether the server is well.
+ALLOWED_HOSTS = [*RAGSITE.security.allowed_hosts, "localhost", "127.0.0.1", "[::1]"]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = RAGSITE.security.secure_cookies
 SESSION_COOKIE_HTTPONLY = True
 SECURE_REFERRER_POLICY = "same-origin"

@@ -93,6 +93,7 @@ class SearchView(ApiView):
 
     @extend_schema(
         operation_id="search_collection",
+        summary="Search a collection",
         tags=["search"],
         request=SearchSerializer,
         responses={

@@ -118,12 +118,13 @@ def _hits(
     fused = reciprocal_rank_fusion(findings.rankings)
     merged = sum(len(ranking) for ranking in findings.rankings)
     logger.info("legs merged", extra={"unique_chunks": len(fused), "merged": merged})
-    kept = [
-        chunk_id for chunk_id in fused if min_score is None or findings.similarities.get(chunk_id, 0.0) >= min_score
-    ]
+    similarities = findings.similarities
+    # Both orders give many equal scores where there are few chunks: the more similar comes first then.
+    ordered = sorted(fused, key=lambda chunk_id: (-fused[chunk_id], -similarities.get(chunk_id, 0.0), chunk_id))
+    kept = [chunk_id for chunk_id in ordered if min_score is None or similarities.get(chunk_id, 0.0) >= min_score]
     chunks = chunks_by_id(chunk_ids=kept[:top_k])
     return [
-        make_hit(chunks[chunk_id], similarity=findings.similarities.get(chunk_id), rrf_score=fused[chunk_id])
+        make_hit(chunks[chunk_id], similarity=similarities.get(chunk_id), rrf_score=fused[chunk_id])
         for chunk_id in kept[:top_k]
         if chunk_id in chunks
     ]

@@ -38,7 +38,8 @@ def is_healthy(host: str, port: int) -> bool:
     """Whether `/health` answers 200. No proxy is asked."""
     connection = http.client.HTTPConnection(own_address(host), port, timeout=_TIMEOUT_SECONDS)
     try:
-        connection.request("GET", "/health")
+        # A name that is answered in every environment, whatever address the server listens on.
+        connection.request("GET", "/health", headers={"Host": "localhost"})
         return connection.getresponse().status == http.HTTPStatus.OK
     except (OSError, http.client.HTTPException):
         return False

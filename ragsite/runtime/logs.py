@@ -15,8 +15,9 @@ ALARMS = re.compile(
     r"\b(?:WARNING|ERROR|CRITICAL)\b|\[(?:warning|error|critical)\b"
     r"|\"level\": ?\"(?:warning|error|critical)\"|^\S*(?:Error|Exception): "
 )
-#: A client's mistake is an ERROR to Postgres, and Redis warns of the machine at every start: not alarms.
-DATABASE_ALARMS = re.compile(r"\b(?:FATAL|PANIC):")
+#: A client's mistake is an ERROR to Postgres, who asks too early is told so with FATAL, and Redis warns of the
+#: machine at every start: not alarms.
+DATABASE_ALARMS = re.compile(r"\b(?:FATAL|PANIC):(?!  the database system is starting up)")
 BROKER_ALARMS = re.compile(r"(?i)\bfatal\b|\berror\b|\bcan't\b")
 
 

@@ -134,7 +134,10 @@ class Supervisor:
         """Refuse what cannot work before anything is started, and learn what need not be started."""
         for name, command in self._plan.check.items():
             log = self._begin_log(name)
-            self._run_step(name, command, log=log)
+            try:
+                self._run_step(name, command, log=log)
+            except StepFailed:
+                raise UnableToStart(log.tail()) from None
             self._configured |= set(json.loads(log.path.read_text(encoding="utf-8").splitlines()[-1]))
 
     def _start_database(self) -> None:
@@ -192,6 +195,7 @@ class Supervisor:
         while (code := self._steps[name].poll()) is None:
             self.pause(0.05)
         del self._steps[name]
+        self._record()
         if code != 0:
             raise StepFailed(failure(name, code, log))
 

@@ -86,7 +86,8 @@ def _bound(constraint: object) -> str:
             return f"{word} {getattr(constraint, attribute)}"
     for attribute, word in {"min_length": "at least", "max_length": "at most"}.items():
         if hasattr(constraint, attribute):
-            return f"{word} {getattr(constraint, attribute)} characters"
+            length = getattr(constraint, attribute)
+            return f"{word} {length} character{'' if length == 1 else 's'}"
     return str(constraint)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from argparse import ArgumentParser
 from typing import Any
 
@@ -24,15 +25,20 @@ class Command(BaseCommand):
     def handle(
         self, *args: Any, collection: str, query: str, top_k: int, min_score: float | None, **options: Any
     ) -> None:
+        # What a server logs of each search is in the way of its answer here.
+        logging.disable(logging.INFO)
         try:
             found = search(collection_name=collection, query=query, top_k=top_k, min_score=min_score)
         except RagsiteError as error:
             raise CommandError(error.detail) from None
+        finally:
+            logging.disable(logging.NOTSET)
         for warning in found.warnings:
             self.stderr.write(f"warning: {warning.detail}")
         for rank, hit in enumerate(found.hits, start=1):
             self._print(rank, hit)
-        self.stdout.write(f"{len(found.hits)} passages in {found.took_ms:.0f} ms")
+        passages = "1 passage" if len(found.hits) == 1 else f"{len(found.hits)} passages"
+        self.stdout.write(f"{passages} in {found.took_ms:.0f} ms")
 
     def _print(self, rank: int, hit: Hit) -> None:
         place = [str(hit.metadata["source"])]

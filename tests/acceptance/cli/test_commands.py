@@ -105,7 +105,7 @@ def test_ingest_makes_the_collection_and_search_finds_the_passage(worker: None, 
     assert first.endswith("guide.md, Baking")
     assert "Feed the starter with rye flour every morning." in text
     assert last.startswith("2 passages in ")
-    assert output_of("search", "guides", "rye flour", "--top-k", "1").splitlines()[-1].startswith("1 passages in ")
+    assert output_of("search", "guides", "rye flour", "--top-k", "1").splitlines()[-1].startswith("1 passage in ")
     assert output_of("search", "guides", "rye flour", "--min-score", "1").startswith("0 passages in ")
 
 
