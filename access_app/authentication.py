@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 from django.http.request import HttpRequest, split_domain_port
-from psycopg_pool import PoolTimeout
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
@@ -41,7 +40,7 @@ class OptionalKeyAuthentication(ApiKeyAuthentication):
     def authenticate(self, request: Request) -> tuple[None, Caller] | None:
         try:
             return super().authenticate(request)
-        except (NotAuthenticated, DatabaseError, InterfaceError, PoolTimeout):
+        except (NotAuthenticated, DatabaseError, InterfaceError):
             return None
 
 
@@ -94,10 +93,10 @@ def is_keyless(request: HttpRequest | Request) -> bool:
     loaded = loaded_settings()
     if not loaded.is_development or loaded.values.security.require_keys == "always":
         return False
-    if not _is_loopback(settings.RAGSITE_BIND) or not _is_loopback(request.META.get("REMOTE_ADDR", "")):
+    if not is_loopback(settings.RAGSITE_BIND) or not is_loopback(request.META.get("REMOTE_ADDR", "")):
         return False
     host, _ = split_domain_port(request.get_host())
-    if not _is_loopback(host.strip("[]")):
+    if not is_loopback(host.strip("[]")):
         return False
     if any(name.lower().startswith("x-forwarded") or name.lower() == "forwarded" for name in request.headers):
         return False
@@ -115,7 +114,8 @@ def _authority(origin: str) -> str:
         return ""
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether this name or address is this machine's own, reachable from nowhere else."""
     if host == "localhost":
         return True
     try:

@@ -94,6 +94,8 @@ class Document(models.Model):
     state = models.CharField(max_length=16, choices=State.choices, default=State.READY)
     metadata = models.JSONField(default=dict, blank=True)
     chunk_count = models.PositiveIntegerField(default=0)
+    #: When the version that is stored was sent: an older job that ends later must not bring its own back.
+    submitted_at = models.DateTimeField(null=True, blank=True)
     #: Why the last attempt to index it failed; a document that was ready before stays searchable.
     error = models.TextField(blank=True)
     error_code = models.CharField(max_length=64, blank=True)

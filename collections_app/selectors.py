@@ -27,8 +27,9 @@ class CollectionSummary:
 
     @property
     def dimension(self) -> int | None:
+        """Components of the vectors; None while there are none, although the model stays fixed."""
         generation = self.collection.active_generation
-        return generation.dimension if generation else None
+        return generation.dimension if generation and self.count else None
 
 
 class ChunkTotal(TypedDict):
@@ -66,6 +67,11 @@ def list_summaries() -> list[CollectionSummary]:
         CollectionSummary(collection=collection, count=collection.chunk_total)
         for collection in with_chunk_totals(Collection.objects.select_related("active_generation"))
     ]
+
+
+def list_names() -> list[str]:
+    """The names of all collections, without counting anything."""
+    return list(Collection.objects.order_by("name").values_list("name", flat=True))
 
 
 def with_chunk_totals(collections: QuerySet[Collection]) -> QuerySet[WithAnnotations[Collection, ChunkTotal]]:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from collections_app.models import Collection, Distance, Generation
 from collections_app.selectors import get_collection
-from core_app.errors import Conflict, InvalidInput
+from core_app.errors import Conflict, InvalidInput, NotFound
 from core_app.names import RULE, is_collection_name
 from core_app.ports import DistanceName, Space
 from core_app.sql import statement
@@ -19,6 +19,15 @@ from core_app.wiring import app_settings
 
 DISTANCE_NAMES: dict[str, DistanceName] = {"cosine": "cosine", "l2": "l2", "ip": "ip"}
 MAX_DIMENSION = 16_000  # what pgvector's `vector` type can hold
+
+
+class CollectionGone(NotFound):
+    """The collection was there when the work began and is not any more."""
+
+    code = "collection_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("The collection was deleted meanwhile. Make it again, or choose another.")
 
 
 def create_collection(
@@ -85,12 +94,15 @@ def lock_collection(*, collection_id: int) -> Collection:
 
     Every write holds it, so that merging, deleting and adding never see each other half done, and the
     dimension is settled once. Raises the database's LockNotAvailable when another write takes too long,
-    and Collection.DoesNotExist when the collection is gone.
+    and CollectionGone.
     """
     timeout = int(app_settings().vector_database.lock_timeout_seconds * 1000)
     with connection.cursor() as cursor:
         cursor.execute(statement("collections_app", "set_lock_timeout"), {"milliseconds": f"{timeout}ms"})
-    return Collection.objects.select_for_update(no_key=True, of=("self",)).get(pk=collection_id)
+    collection = Collection.objects.select_for_update(no_key=True, of=("self",)).filter(pk=collection_id).first()
+    if collection is None:
+        raise CollectionGone
+    return collection
 
 
 def touch(*, collection: Collection) -> None:

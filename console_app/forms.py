@@ -20,7 +20,7 @@ from unfold.widgets import (  # type: ignore[import-untyped]
 
 from access_app.models import Verb
 from collections_app.models import Distance
-from core_app.api import reject_unstorable
+from core_app.api import parse_json, reject_unstorable
 from core_app.errors import InvalidInput
 from core_app.wiring import app_settings
 from search_app.api import MAX_QUERY_LENGTH
@@ -44,16 +44,10 @@ class MetadataField(forms.CharField):
         if not text:
             return {}
         try:
-            parsed = json.loads(text)
-            json.dumps(parsed, allow_nan=False)
+            parsed = parse_json(text)
             reject_unstorable(parsed, "Metadata")
-        except json.JSONDecodeError as error:
-            place = f"line {error.lineno}, column {error.colno}"
-            raise forms.ValidationError(f"This is not valid JSON: {error.msg} at {place}.") from None
         except InvalidInput as error:
-            raise forms.ValidationError(error.detail) from None
-        except (ValueError, RecursionError):
-            raise forms.ValidationError("Use plain numbers (no NaN or Infinity) and less nesting.") from None
+            raise forms.ValidationError(error.detail.replace("The body", "This")) from None
         if not isinstance(parsed, dict):
             raise forms.ValidationError('Write a JSON object, such as {"team": "support"}.')
         return parsed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cache
 from typing import cast
 
@@ -24,9 +25,24 @@ def loaded_settings() -> LoadedSettings:
     return settings.LOADED
 
 
-@cache
+#: A cache alone lets two threads of a starting process build two, and load a model twice.
+_building = threading.RLock()
+
+
 def store(name: str) -> Store:
-    """The store of this name; one instance a process."""
+    """The store of this name; one instance a process. Raises InvalidInput for a name that is not configured."""
+    with _building:
+        return _store(name)
+
+
+def embedder() -> Embedder:
+    """The configured embedder, one a process; it loads its model at first use."""
+    with _building:
+        return _embedder()
+
+
+@cache
+def _store(name: str) -> Store:
     path = import_string(f"{settings.RAGSITE_WIRING}.STORES").get(name)
     if path is None:
         raise InvalidInput(f"There is no store '{name}'. Choose one of those configured.", code="unknown_store")
@@ -34,8 +50,7 @@ def store(name: str) -> Store:
 
 
 @cache
-def embedder() -> Embedder:
-    """The configured embedder; it loads its model at first use."""
+def _embedder() -> Embedder:
     section = app_settings().embedding
     path = import_string(f"{settings.RAGSITE_WIRING}.EMBEDDERS")[section.provider]
     return cast("Embedder", import_string(path)(section))

@@ -14,14 +14,16 @@ from typing import Any
 
 import numpy as np
 from django.db import transaction
+from django.db.models import Value
+from django.db.models.functions import Greatest
 
 from collections_app.models import Chunk, Collection, Document
-from collections_app.services import lock_collection, touch, writable_space
+from collections_app.services import CollectionGone, lock_collection, touch, writable_space
 from core_app.ports import Embedder, IndexedChunk, Vectors
 from core_app.wiring import app_settings, embedder, store
 from ingest_app.chunking import TextChunk, chunk, contextual_text
 from ingest_app.leases import Lease, hold
-from ingest_app.models import Item, Payload
+from ingest_app.models import Item, Job, Payload
 from ingest_app.parsing import ParsedDocument
 from ingest_app.parsing.sandbox import ParserProcess
 from ingest_app.submitting import clean_text
@@ -76,16 +78,18 @@ def draft_item(*, lease: Lease, item: Item) -> Draft | None:
 
     Raises UnableToParse for a file that gives no text. Changes nothing that a search could see.
     """
-    collection = Collection.objects.get(pk=lease.collection_id)
+    collection = Collection.objects.filter(pk=lease.collection_id).first()
+    if collection is None:
+        raise CollectionGone
     payload = Payload.objects.get(item=item)
     content = bytes(payload.content)
     chunking = Chunking.of(collection)
     source = embedder()
-    content_hash = _content_hash(item, content, chunking, source)
-    if _is_unchanged(collection, item, content_hash):
-        _mark_unchanged(lease, item)
+    parser_name = _parser_name(item, is_text=payload.is_text)
+    content_hash = _content_hash(item, content, chunking, source, parser_name)
+    if _is_unchanged(collection, item, content_hash) and _skip_unchanged(lease, item, content_hash):
         return None
-    document = parser().parse(name=_parser_name(item, is_text=payload.is_text), content=content)
+    document = parser().parse(name=parser_name, content=content)
     return _draft(item, document, chunking, source, content_hash)
 
 
@@ -111,21 +115,25 @@ def embed_drafts(*, drafts: Sequence[Draft], check: Callable[[], None]) -> list[
 def write_draft(*, lease: Lease, draft: Draft, vectors: Vectors) -> None:
     """Put one document in place of its older self: chunks, vectors, words and outcome in one transaction.
 
-    Raises Conflict when the collection's vectors are of another model, LeaseLostError when the job is
-    no longer ours.
+    A version that was sent before the stored one is left out. Raises Conflict when the collection's
+    vectors are of another model, LeaseLostError when the job is no longer ours.
     """
     source = embedder()
     item = draft.item
     with transaction.atomic():
         collection = lock_collection(collection_id=lease.collection_id)
-        hold(lease=lease)
+        job = hold(lease=lease)
+        if _is_superseded(collection, item, job):
+            _skip(item, reason="A version that was sent later is indexed already.", code="superseded")
+            _drop_payloads(item, job)
+            return
         space = writable_space(
             collection=collection,
             embedding_connection=source.connection,
             embedding_model=source.model,
             dimension=vectors.shape[1],
         )
-        document = _replace_document(collection, draft)
+        document = _replace_document(collection, draft, job)
         rows = Chunk.objects.bulk_create(_rows(collection, document, draft), batch_size=500)
         store(collection.store).add(
             space=space,
@@ -139,7 +147,7 @@ def write_draft(*, lease: Lease, draft: Draft, vectors: Vectors) -> None:
         item.chunks = len(rows)
         item.error = item.code = ""
         item.save(update_fields=["state", "chunks", "error", "code"])
-        Payload.objects.filter(item=item).delete()
+        _drop_payloads(item, job)
         touch(collection=collection)
 
 
@@ -151,10 +159,10 @@ def _parser_name(item: Item, *, is_text: bool) -> str:
     return item.source
 
 
-def _content_hash(item: Item, content: bytes, chunking: Chunking, source: Embedder) -> str:
+def _content_hash(item: Item, content: bytes, chunking: Chunking, source: Embedder, parser_name: str) -> str:
     """Covers whatever decides the chunks and their metadata."""
     decisive = [
-        PIPELINE_VERSION, item.title, item.metadata, chunking.strategy, chunking.size, chunking.overlap,
+        PIPELINE_VERSION, parser_name, item.title, item.metadata, chunking.strategy, chunking.size, chunking.overlap,
         source.connection, source.model,
     ]  # fmt: skip
     digest = hashlib.sha256(json.dumps(decisive, sort_keys=True).encode("utf-8"))
@@ -168,14 +176,40 @@ def _is_unchanged(collection: Collection, item: Item, content_hash: str) -> bool
     ).exists()
 
 
-def _mark_unchanged(lease: Lease, item: Item) -> None:
+def _skip_unchanged(lease: Lease, item: Item, content_hash: str) -> bool:
+    """Give the item its outcome, if under the lock the document still is what was seen without it."""
     with transaction.atomic():
-        hold(lease=lease)
-        item.state = Item.State.SKIPPED
-        item.save(update_fields=["state"])
-        found = Document.objects.filter(collection_id=lease.collection_id, source=item.source)
-        found.exclude(error="").update(error="", error_code="")
-        Payload.objects.filter(item=item).delete()
+        collection = lock_collection(collection_id=lease.collection_id)
+        job = hold(lease=lease)
+        if not _is_unchanged(collection, item, content_hash):
+            return False
+        _skip(item)
+        found = Document.objects.filter(collection=collection, source=item.source)
+        found.update(error="", error_code="", submitted_at=Greatest("submitted_at", Value(job.created_at)))
+        _drop_payloads(item, job)
+    return True
+
+
+def _skip(item: Item, *, reason: str = "", code: str = "") -> None:
+    item.state = Item.State.SKIPPED
+    item.error = reason
+    item.code = code
+    item.save(update_fields=["state", "error", "code"])
+
+
+def _is_superseded(collection: Collection, item: Item, job: Job) -> bool:
+    """Whether a version that was sent later is stored already: jobs may end in another order than they came."""
+    return Document.objects.filter(collection=collection, source=item.source, submitted_at__gt=job.created_at).exists()
+
+
+def _drop_payloads(item: Item, job: Job) -> None:
+    """Forget the bytes of this version and of older ones that failed: nobody will want them tried again."""
+    Payload.objects.filter(
+        item__source=item.source,
+        item__job__collection=job.collection_id,
+        item__job__created_at__lte=job.created_at,
+    ).exclude(item__state__in=(Item.State.QUEUED, Item.State.RUNNING)).delete()
+    Payload.objects.filter(item=item).delete()
 
 
 def _draft(item: Item, document: ParsedDocument, chunking: Chunking, source: Embedder, content_hash: str) -> Draft:
@@ -195,7 +229,7 @@ def _draft(item: Item, document: ParsedDocument, chunking: Chunking, source: Emb
     )
 
 
-def _replace_document(collection: Collection, draft: Draft) -> Document:
+def _replace_document(collection: Collection, draft: Draft, job: Job) -> Document:
     """The document's row with its old chunks gone; the caller's transaction brings the new ones."""
     values: dict[str, Any] = {
         "title": draft.title,
@@ -205,6 +239,7 @@ def _replace_document(collection: Collection, draft: Draft) -> Document:
         "state": Document.State.READY,
         "metadata": draft.item.metadata,
         "chunk_count": len(draft.chunks),
+        "submitted_at": job.created_at,
         "error": "",
         "error_code": "",
     }

@@ -46,16 +46,18 @@ def report(*, job: Job, with_items: bool = True) -> JobReport:
 
 
 def list_jobs(*, collections: Iterable[str] | None = None) -> QuerySet[Job]:
-    """Jobs, newest first, with their counts annotated; of these collections only where they are named."""
-    jobs = Job.objects.select_related("collection")
-    if collections is not None:
-        jobs = jobs.filter(collection__name__in=list(collections))
-    return _counts(jobs).order_by("-created_at", "-id")
+    """Jobs, newest first; of these collections only where they are named."""
+    jobs = Job.objects.order_by("-created_at", "-id")
+    return jobs if collections is None else jobs.filter(collection__name__in=list(collections))
 
 
-def reports(jobs: Iterable[Job]) -> list[JobReport]:
-    """Counted jobs as reports without items."""
-    return [_report(job, None) for job in jobs]
+def reports(jobs: QuerySet[Job]) -> list[JobReport]:
+    """These jobs, newest first, with their counts and without items.
+
+    Chosen first and counted afterwards: the items of a page are counted, not those of all jobs.
+    """
+    chosen = Job.objects.filter(pk__in=list(jobs.values_list("pk", flat=True)))
+    return [_report(job, None) for job in _counts(chosen).order_by("-created_at", "-id")]
 
 
 def _counts(jobs: QuerySet[Job]) -> QuerySet[Job]:

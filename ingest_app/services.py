@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from collections_app.models import Document
 from collections_app.selectors import get_collection
@@ -23,6 +23,9 @@ def wait_for_job(*, job_id: uuid.UUID, seconds: float) -> Job:
     deadline = time.monotonic() + seconds
     job = get_job(job_id=job_id)
     while job.finished_at is None and time.monotonic() < deadline:
+        if not connection.in_atomic_block:
+            # Back to the pool: a dozen who wait must not keep everybody else from the database.
+            connection.close()
         time.sleep(min(POLL_SECONDS, max(0.0, deadline - time.monotonic())))
         job = get_job(job_id=job_id)
     return job

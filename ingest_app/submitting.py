@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from celery import current_app
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from collections_app.models import Collection
-from collections_app.services import get_or_create_default
+from collections_app.services import CollectionGone, get_or_create_default
 from core_app.errors import Conflict, InvalidInput, RagsiteError, UnsupportedType
 from core_app.wiring import app_settings
 from ingest_app.models import Item, Job, Payload
@@ -48,16 +48,21 @@ def submit(*, collection_name: str, sources: Sequence[Source]) -> Job:
     limit = app_settings().ingestion.max_files
     if len(sources) > limit:
         raise InvalidInput(f"Send at most {limit} files or texts in one request.", code="too_many_files")
+    sources = [replace(source, name=clean_text(source.name)) for source in sources]
     collection = get_or_create_default(name=collection_name)
     _check_embeddable(collection)
     problems = [_problem(source, sources[:index]) for index, source in enumerate(sources)]
     if all(problem is not None and problem.code == "unsupported_type" for problem in problems):
         raise UnsupportedType(problems[0].detail if problems[0] else "")
-    with transaction.atomic():
-        job = Job.objects.create(collection=collection)
-        for ordinal, (source, problem) in enumerate(zip(sources, problems, strict=True)):
-            _add_item(job, ordinal, source, problem)
-        transaction.on_commit(lambda: dispatch(job_id=str(job.pk)))
+    try:
+        with transaction.atomic():
+            job = Job.objects.create(collection=collection)
+            for ordinal, (source, problem) in enumerate(zip(sources, problems, strict=True)):
+                _add_item(job, ordinal, source, problem)
+            transaction.on_commit(lambda: dispatch(job_id=str(job.pk)))
+    except IntegrityError:
+        # The foreign key: somebody deleted the collection since it was looked up.
+        raise CollectionGone from None
     return job
 
 
@@ -101,7 +106,7 @@ def _add_item(job: Job, ordinal: int, source: Source, problem: RagsiteError | No
     item = Item.objects.create(
         job=job,
         ordinal=ordinal,
-        source=clean_text(source.name)[:MAX_SOURCE_BYTES],
+        source=source.name[:MAX_SOURCE_BYTES],
         title=clean_text(source.title),
         metadata=clean_json(source.metadata),
         size_bytes=len(source.content),

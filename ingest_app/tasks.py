@@ -11,9 +11,8 @@ from celery.signals import worker_shutting_down
 from django.db import close_old_connections
 
 from ingest_app import work
-
-#: Rounds of the reaper; the schedule in the wiring follows it.
-REAP_INTERVAL_SECONDS = 10.0
+from ingest_app.schedule import REAP_INTERVAL_SECONDS, REAP_JOBS
+from ingest_app.submitting import RUN_JOB
 
 _stopping = threading.Event()
 
@@ -24,14 +23,14 @@ def _stop(**_: Any) -> None:
     _stopping.set()
 
 
-@shared_task(name="ingest.run_job")
+@shared_task(name=RUN_JOB)
 def run_job(job_id: str, **_: Any) -> None:
     """Work off one job, if nobody else does."""
     close_old_connections()
     work.run_job(job_id=uuid.UUID(job_id), stopping=_stopping.is_set)
 
 
-@shared_task(name="ingest.reap_jobs")
+@shared_task(name=REAP_JOBS)
 def reap_jobs(**_: Any) -> None:
     """Announce jobs that wait and that nobody works on."""
     close_old_connections()

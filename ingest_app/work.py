@@ -8,12 +8,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
+from psycopg.errors import DeadlockDetected, LockNotAvailable, SerializationFailure
 
-from collections_app.models import Collection, Document
-from collections_app.services import lock_collection
+from collections_app.models import Document
+from collections_app.services import CollectionGone, lock_collection
 from core_app.errors import RagsiteError
 from core_app.wiring import app_settings, store
 from ingest_app.indexing import Draft, draft_item, embed_drafts, write_draft
@@ -42,7 +43,9 @@ BYTES_TOGETHER = 16 * 1024 * 1024
 #: How many waiting jobs one round of the reaper announces.
 ANNOUNCED_PER_ROUND = 20
 #: The job, the process or the database ends: no item's outcome, whoever holds the job next decides.
-ENDS = (LeaseLostError, CancelledError, StoppedError, Collection.DoesNotExist, OperationalError, InterfaceError)
+ENDS = (LeaseLostError, CancelledError, StoppedError, CollectionGone, OperationalError, InterfaceError)
+#: Failures of a statement that have to do with other writers, never with the file in hand.
+NOT_THE_FILES = (LockNotAvailable, DeadlockDetected, SerializationFailure)
 
 
 def run_job(*, job_id: uuid.UUID, stopping: Callable[[], bool]) -> None:
@@ -56,19 +59,27 @@ def run_job(*, job_id: uuid.UUID, stopping: Callable[[], bool]) -> None:
         return
     logger.info("job %s claimed", job_id)
     try:
-        with Heartbeat(lease, stopping=stopping) as heartbeat:
-            while items := _next_items(lease):
-                _work(lease, items, heartbeat)
-                compact(collection_id=lease.collection_id)
-            while compact(collection_id=lease.collection_id):
-                heartbeat.check()
-        _finish(lease)
-    except CancelledError:
-        _cancel(lease)
+        try:
+            with Heartbeat(lease, stopping=stopping) as heartbeat:
+                while items := _next_items(lease):
+                    _work(lease, items, heartbeat)
+                    compact(collection_id=lease.collection_id)
+                while compact(collection_id=lease.collection_id):
+                    heartbeat.check()
+            _finish(lease)
+        except CancelledError:
+            _cancel(lease)
     except StoppedError:
         release(lease=lease)
-    except (LeaseLostError, Collection.DoesNotExist):
+    except (LeaseLostError, CollectionGone):
         logger.warning("job %s is no longer ours", job_id)
+    except (OperationalError, InterfaceError):
+        # Says nothing about the files: a lock that took too long, or a database that went away. On a
+        # connection that is broken this fails too; then the lease runs out by itself.
+        logger.exception("job %s goes back to the queue", job_id)
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()
+        release(lease=lease)
 
 
 def reap(*, interval_seconds: float) -> int:
@@ -90,7 +101,7 @@ def compact(*, collection_id: int) -> int:
         with transaction.atomic():
             collection = lock_collection(collection_id=collection_id)
             return store(collection.store).compact(collection_id=collection_id)
-    except Collection.DoesNotExist:
+    except CollectionGone:
         return 0
 
 
@@ -100,20 +111,25 @@ def _next_items(lease: Lease) -> list[Item]:
     An item that was being tried when its worker died is tried alone: should it be what kills workers,
     it takes no other with it, and after the last attempt it is set aside.
     """
-    with transaction.atomic():
-        hold(lease=lease)
-        open_items = Item.objects.filter(job_id=lease.job_id, state__in=(Item.State.QUEUED, Item.State.RUNNING))
-        candidates = list(open_items.order_by("ordinal")[:ITEMS_TOGETHER])
-        while candidates and candidates[0].attempts >= app_settings().ingestion.max_attempts:
-            _set_aside(lease, candidates.pop(0))
-        chosen = _together(candidates)
-        for item in chosen:
-            item.attempts += 1
-            item.state = Item.State.RUNNING
-        Item.objects.bulk_update(chosen, ["attempts", "state"])
-    if not chosen and open_items.exists():
-        return _next_items(lease)
-    return chosen
+    while True:
+        with transaction.atomic():
+            hold(lease=lease)
+            open_items = Item.objects.filter(job_id=lease.job_id, state__in=(Item.State.QUEUED, Item.State.RUNNING))
+            candidates = list(open_items.order_by("ordinal")[:ITEMS_TOGETHER])
+            if not candidates or candidates[0].attempts < app_settings().ingestion.max_attempts:
+                chosen = _together(candidates)
+                for item in chosen:
+                    item.attempts += 1
+                    item.state = Item.State.RUNNING
+                Item.objects.bulk_update(chosen, ["attempts", "state"])
+                return chosen
+        _fail(
+            lease,
+            candidates[0],
+            f"Set aside: work on this file was cut off {candidates[0].attempts} times. "
+            "Split or convert it, then retry.",
+            "quarantined",
+        )
 
 
 def _together(candidates: list[Item]) -> list[Item]:
@@ -144,10 +160,20 @@ def _work(lease: Lease, items: list[Item], heartbeat: Heartbeat) -> None:
                 drafts = []
         _embed_and_write(lease, drafts, heartbeat)
     except (CancelledError, StoppedError):
-        # Not the items' fault: this try does not count.
+        _give_back(lease, items)
+        raise
+    except OperationalError as error:
+        if isinstance(error.__cause__, NOT_THE_FILES):
+            _give_back(lease, items)
+        raise
+
+
+def _give_back(lease: Lease, items: list[Item]) -> None:
+    """Queue what has no outcome yet; that it was not finished is not the items' fault and does not count."""
+    with transaction.atomic():
+        hold(lease=lease)
         running = Item.objects.filter(pk__in=[item.pk for item in items], state=Item.State.RUNNING)
         running.update(state=Item.State.QUEUED, attempts=F("attempts") - 1)
-        raise
 
 
 def _embed_and_write(lease: Lease, drafts: list[Draft], heartbeat: Heartbeat) -> None:
@@ -187,16 +213,7 @@ def _record(lease: Lease, item: Item, error: Exception) -> None:
         detail = "Could not be indexed because of an error on the server. Its log has the cause."
         code = "server_error"
         logger.error("item %s of job %s crashed", item.ordinal, lease.job_id, exc_info=error)
-    with transaction.atomic():
-        hold(lease=lease)
-        _fail(lease, item, detail, code)
-
-
-def _set_aside(lease: Lease, item: Item) -> None:
-    detail = (
-        f"Set aside: the worker ended {item.attempts} times while it read this file. Split or convert it, then retry."
-    )
-    _fail(lease, item, detail, "quarantined")
+    _fail(lease, item, detail, code)
 
 
 def _fail(lease: Lease, item: Item, detail: str, code: str) -> None:
@@ -204,15 +221,19 @@ def _fail(lease: Lease, item: Item, detail: str, code: str) -> None:
     item.state = Item.State.FAILED
     item.error = detail
     item.code = code
-    item.save(update_fields=["state", "error", "code"])
-    document, _created = Document.objects.get_or_create(
-        collection_id=lease.collection_id,
-        source=item.source,
-        defaults={"state": Document.State.FAILED, "title": item.title, "size_bytes": item.size_bytes},
-    )
-    document.error = detail
-    document.error_code = code
-    document.save(update_fields=["error", "error_code", "updated_at"])
+    with transaction.atomic():
+        # Collection before job, as every write: the other way round two of them wait for each other.
+        lock_collection(collection_id=lease.collection_id)
+        hold(lease=lease)
+        item.save(update_fields=["state", "error", "code"])
+        document, _created = Document.objects.get_or_create(
+            collection_id=lease.collection_id,
+            source=item.source,
+            defaults={"state": Document.State.FAILED, "title": item.title, "size_bytes": item.size_bytes},
+        )
+        document.error = detail
+        document.error_code = code
+        document.save(update_fields=["error", "error_code", "updated_at"])
 
 
 def _finish(lease: Lease) -> None:

@@ -10,6 +10,8 @@ from celery import Celery
 from celery.signals import setup_logging
 from django.conf import settings
 
+from ingest_app.schedule import REAP_INTERVAL_SECONDS, REAP_JOBS
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
 
 
@@ -34,9 +36,13 @@ app.conf.update(
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
     task_default_queue="default",
-    task_routes={"ingest.reap_jobs": {"queue": "control"}},
+    task_routes={REAP_JOBS: {"queue": "control"}},
     beat_schedule={
-        "reap-jobs": {"task": "ingest.reap_jobs", "schedule": 10.0, "options": {"expires": 10}},
+        "reap-jobs": {
+            "task": REAP_JOBS,
+            "schedule": REAP_INTERVAL_SECONDS,
+            "options": {"expires": REAP_INTERVAL_SECONDS},
+        },
     },
     broker_transport_options=transport_options(settings.CELERY_BROKER_URL),
     worker_hijack_root_logger=False,

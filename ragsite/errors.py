@@ -17,7 +17,6 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.defaults import page_not_found, permission_denied, server_error
 from psycopg.errors import LockNotAvailable, QueryCanceled
-from psycopg_pool import PoolTimeout
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
@@ -85,7 +84,7 @@ def _ours(error: errors.RagsiteError) -> tuple[int, dict[str, Any], dict[str, st
 
 
 def _database(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
-    if isinstance(error, DatabaseError | InterfaceError | PoolTimeout):
+    if isinstance(error, DatabaseError | InterfaceError):
         if isinstance(error.__cause__, LockNotAvailable):
             return 503, _body(errors.COLLECTION_BUSY, "collection_busy"), {"Retry-After": "5"}
         if isinstance(error.__cause__, QueryCanceled):

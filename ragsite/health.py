@@ -9,7 +9,6 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
 from drf_spectacular.utils import extend_schema
-from psycopg_pool import PoolTimeout
 from rest_framework import serializers
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
@@ -55,7 +54,7 @@ class HealthView(PublicView):
             with connection.cursor() as cursor:
                 cursor.execute(statement("ragsite", "health"))
                 details["collections"], details["storage_bytes"] = cursor.fetchone() or (0, 0)
-        except (DatabaseError, InterfaceError, PoolTimeout):
+        except (DatabaseError, InterfaceError):
             logger.exception("health check failed")
             body["status"] = "unhealthy"
             details["detail"] = "The database cannot be reached."

@@ -25,8 +25,6 @@ except ConfigurationError as error:
     sys.exit("\n".join(["The configuration cannot be used:", *(f"  {line}" for line in error.lines)]))
 
 RAGSITE = LOADED.values
-RAGSITE_ENVIRONMENT = LOADED.environment
-RAGSITE_WARNINGS = LOADED.warnings
 RAGSITE_VERSION = __version__
 #: Empty where the server was not started by `serve`: nothing is then known of who can reach it.
 RAGSITE_BIND = os.environ.get(BIND_VARIABLE, "")
@@ -145,8 +143,8 @@ LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_TZ = True
 
-# One request may carry many files: each part goes to disk above 2 MB, and the sum is bounded by the view.
-DATA_UPLOAD_MAX_MEMORY_SIZE = RAGSITE.ingestion.max_request_bytes
+# Of a form only what is no file: files go to disk above 2 MB, and a whole body is bounded as it arrives.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FILES = RAGSITE.ingestion.max_files
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from ragsite.runtime.plan import ROOT, Options
 from ragsite.runtime.supervisor import Supervisor
-
-#: Flags of `manage.py serve` that answer a question and end; nothing needs to be started for them.
-_QUESTIONS = ("--list-reranker-models",)
 
 
 def parse(arguments: Sequence[str]) -> Options:
@@ -47,11 +43,7 @@ def _port(text: str) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """Run until stopped; returns the exit status."""
-    options = parse(arguments)
-    if set(options.serve_flags) & set(_QUESTIONS):
-        command = [sys.executable, str(ROOT / "manage.py"), "serve", *options.serve_flags]
-        return subprocess.run(command, check=False).returncode  # noqa: S603
-    return Supervisor(options).run()
+    return Supervisor(parse(arguments)).run()
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('ready', 'Ready'), ('failed', 'Failed')], default='ready', max_length=16)),
                 ('metadata', models.JSONField(blank=True, default=dict)),
                 ('chunk_count', models.PositiveIntegerField(default=0)),
+                ('submitted_at', models.DateTimeField(blank=True, null=True)),
                 ('error', models.TextField(blank=True)),
                 ('error_code', models.CharField(blank=True, max_length=64)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),

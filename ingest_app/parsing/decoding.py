@@ -57,7 +57,7 @@ def decode(content: bytes, *, declared: str | None = None) -> str | None:
 def _decodes(content: bytes, encoding: str) -> bool:
     try:
         content.decode(encoding)
-    except (UnicodeDecodeError, LookupError):
+    except (UnicodeError, LookupError):
         return False
     return True
 

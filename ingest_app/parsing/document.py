@@ -52,7 +52,7 @@ def stem(name: str) -> str:
 
 def one_line(text: str) -> str:
     """A heading or title on one line, cut where it stops being one."""
-    line = " ".join(text.split())
+    line = " ".join(text.encode("utf-8", "ignore").decode("utf-8").replace("\0", "").split())
     return line if len(line) <= MAX_TITLE else line[: MAX_TITLE - 1].rstrip() + "…"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import threading
 from argparse import ArgumentParser
@@ -12,20 +11,11 @@ import uvicorn
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from access_app.authentication import is_loopback
 from core_app.errors import RagsiteError
 from core_app.wiring import embedder, loaded_settings
 
 logger = logging.getLogger(__name__)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server that binds to `host`."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def refuse_open_bind(host: str) -> None:
@@ -51,6 +41,8 @@ class Command(BaseCommand):
         refuse_open_bind(host)
         # Read by the keyless rule: only now is it known who can reach this process.
         settings.RAGSITE_BIND = host
+        if loaded.is_development and is_loopback(host):
+            settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, host]
         for warning in loaded.warnings:
             logger.warning(warning)
         if settings.CELERY_BROKER_URL.startswith("memory:"):

@@ -94,6 +94,7 @@ def test_running_a_job_twice_changes_nothing(collection: Collection) -> None:
 
 def test_a_job_that_does_not_exist_is_nothing_to_do() -> None:
     run_job(job_id=uuid.uuid4(), stopping=never)
+    assert Job.objects.count() == 0
 
 
 def test_an_item_that_kills_its_workers_is_set_aside_and_the_others_go_on(

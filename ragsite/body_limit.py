@@ -1,0 +1,72 @@
+"""Refuses bodies that are too large while they arrive: Django keeps a body before anybody looks at it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+#: What Django offers; its own annotations are narrower than what servers send.
+Application = Callable[[Any, Any, Any], Awaitable[None]]
+
+#: Where files arrive; everywhere else a body is a few fields.
+UPLOADS = re.compile(r"/api/rag/collections/[^/]+/documents|/admin/ingest/job/add/")
+SMALL_BYTES = 2 * 1024 * 1024
+
+
+class BodyTooLarge(Exception):
+    """More bytes came than this address takes."""
+
+
+class BodyLimit:
+    """An ASGI application around another; `largest` bounds uploads, SMALL_BYTES everything else."""
+
+    def __init__(self, application: Application, *, largest: int) -> None:
+        self._application = application
+        self._largest = largest
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        limit = self._largest if UPLOADS.fullmatch(str(scope["path"])) else min(SMALL_BYTES, self._largest)
+        if _announced(scope) > limit:
+            await _refuse(send, limit)
+            return
+        arrived = 0
+
+        async def counting() -> Message:
+            nonlocal arrived
+            message = await receive()
+            if message["type"] == "http.request":
+                arrived += len(message.get("body", b""))
+                if arrived > limit:
+                    raise BodyTooLarge
+            return message
+
+        try:
+            await self._application(scope, counting, send)
+        except BodyTooLarge:
+            await _refuse(send, limit)
+
+
+def _announced(scope: MutableMapping[str, Any]) -> int:
+    """The length that the request says it has; 0 where it says none."""
+    text = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
+    return int(text) if text.isdigit() and len(text) < 20 else 0
+
+
+async def _refuse(send: Send, limit: int) -> None:
+    detail = f"The request is larger than the {limit} bytes that this address takes. Send it in parts."
+    body = json.dumps({"detail": detail, "code": "too_large"}).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

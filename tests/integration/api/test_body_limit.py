@@ -1,0 +1,59 @@
+"""Bodies are refused while they arrive, before anything of them is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import MutableMapping
+from typing import Any
+
+import pytest
+
+from ragsite.body_limit import SMALL_BYTES, BodyLimit
+
+LARGEST = 4 * SMALL_BYTES
+UPLOAD = "/api/rag/collections/x/documents"
+
+
+def send(path: str, pieces: list[bytes], *, length: int | None = None) -> tuple[int, int]:
+    """Status of the answer and bytes that the application saw."""
+    seen = 0
+    sent: list[MutableMapping[str, Any]] = []
+    queue = [
+        {"type": "http.request", "body": piece, "more_body": number < len(pieces) - 1}
+        for number, piece in enumerate(pieces)
+    ]
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal seen
+        more = True
+        while more:
+            message = await receive()
+            seen += len(message["body"])
+            more = message["more_body"]
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def receive() -> Any:
+        return queue.pop(0)
+
+    async def note(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    headers = [] if length is None else [(b"content-length", str(length).encode())]
+    scope = {"type": "http", "path": path, "headers": headers}
+    asyncio.run(BodyLimit(application, largest=LARGEST)(scope, receive, note))
+    return int(sent[0]["status"]), seen
+
+
+@pytest.mark.parametrize(("path", "limit"), [("/collections", SMALL_BYTES), (UPLOAD, LARGEST), ("/x", SMALL_BYTES)])
+def test_a_body_in_pieces_is_cut_off_at_the_limit(path: str, limit: int) -> None:
+    half = bytes(limit // 2)
+    assert send(path, [half, half]) == (200, limit)
+    status, seen = send(path, [half, half, b"x", half])
+    assert status == 413
+    assert seen == limit
+
+
+def test_an_announced_length_is_refused_without_reading() -> None:
+    assert send("/collections", [b"x"], length=SMALL_BYTES + 1) == (413, 0)
+    assert send(UPLOAD, [b"x"], length=SMALL_BYTES + 1) == (200, 1)
