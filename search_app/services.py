@@ -119,9 +119,7 @@ def _hits(
     merged = sum(len(ranking) for ranking in findings.rankings)
     logger.info("legs merged", extra={"unique_chunks": len(fused), "merged": merged})
     similarities = findings.similarities
-    # Both orders give many equal scores where there are few chunks: the more similar comes first then.
-    ordered = sorted(fused, key=lambda chunk_id: (-fused[chunk_id], -similarities.get(chunk_id, 0.0), chunk_id))
-    kept = [chunk_id for chunk_id in ordered if min_score is None or similarities.get(chunk_id, 0.0) >= min_score]
+    kept = [chunk_id for chunk_id in fused if min_score is None or similarities.get(chunk_id, 0.0) >= min_score]
     chunks = chunks_by_id(chunk_ids=kept[:top_k])
     return [
         make_hit(chunks[chunk_id], similarity=similarities.get(chunk_id), rrf_score=fused[chunk_id])
