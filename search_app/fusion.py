@@ -14,7 +14,7 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], *, k: int = RRF_K)
     """score(id) = sum over the rankings that hold it of 1 / (k + rank), ranks from 1 (B4.1, B4.2).
 
     An id that a ranking lacks gets nothing from it (B4.4). The result is ordered by score, best first,
-    ties by the smaller id (B4.5).
+    ties by the smaller id (B4.5): an order that favours neither leg, as breaking ties by similarity would.
     """
     scores: dict[int, float] = {}
     for ranking in rankings:
