@@ -82,6 +82,8 @@ def _sources(request: Request) -> list[Source]:
     if int(request.META.get("CONTENT_LENGTH") or 0) > limit:
         raise TooLarge(f"The request is larger than {limit} bytes. Send fewer files at a time.")
     metadata = _form_metadata(request.POST.get("metadata"))
+    if "file" in request.POST:
+        raise InvalidInput("file: has no file name. Send files as curl -F 'file=@PATH' does.", code="invalid")
     unknown = sorted((set(request.POST) - {"metadata"}) | (set(request.FILES) - {"file"}))
     if unknown:
         detail = f"{unknown[0]}: not expected. Send files as 'file' and a JSON object as the field 'metadata'."

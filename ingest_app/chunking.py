@@ -17,6 +17,12 @@ from ingest_app.parsing.document import Heading, ParsedDocument
 # Tokenizers may count a word of any length as one unknown token. Text in any script stays below
 # this many characters a token, so only such words (and long runs of blanks) meet the bound.
 MAX_CHARACTERS_PER_TOKEN = 10
+# The splitter's time grows with the square of the text where nothing breaks it, such as a base64 image.
+# It is given at most as much as this many chunks can hold at a time.
+_CHUNKS_AT_A_TIME = 8
+# Characters of what stands above each passage. With the default chunk size it all fits a model of 256 tokens.
+MAX_TITLE_IN_CONTEXT = 120
+MAX_PATH_IN_CONTEXT = 120
 # Formats whose parsers write Markdown; the others are cut as running text.
 _MARKDOWN_TEXT = {
     "text/markdown",
@@ -49,20 +55,30 @@ class _Section:
     has_body: bool
 
 
-def chunk(document: ParsedDocument, *, size: int, overlap: int, count_tokens: Callable[[str], int]) -> list[TextChunk]:
+def chunk(
+    document: ParsedDocument,
+    *,
+    size: int,
+    overlap: int,
+    count_tokens: Callable[[str], int],
+    check: Callable[[], None] = lambda: None,
+) -> list[TextChunk]:
     """Passages of at most `size` tokens; neighbours in a section share up to `overlap` tokens.
 
     The overlap ends where a block, sentence or word ends, so it may be shorter. All text but white
-    space is in some passage. Raises ValueError unless 0 <= overlap < size.
+    space is in some passage. `check` is called every few passages and may raise.
+    Raises ValueError unless 0 <= overlap < size.
     """
     if not 0 <= overlap < size:
         raise ValueError("overlap must be at least 0 and less than size")
 
     def measure(text: str) -> int:
-        return max(count_tokens(text), -(-len(text) // MAX_CHARACTERS_PER_TOKEN))
+        by_length = -(-len(text) // MAX_CHARACTERS_PER_TOKEN)
+        # Too much is too much: the tokenizer need not read a book to say so.
+        return by_length if by_length > size else max(count_tokens(text), by_length)
 
     splitter = MarkdownSplitter if document.media_type in _MARKDOWN_TEXT else TextSplitter
-    cut = _Cut(splitter=splitter, measure=measure, size=size, overlap=overlap)
+    cut = _Cut(splitter=splitter, measure=measure, size=size, overlap=overlap, check=check)
     page_offsets = [page.offset for page in document.pages]
     chunks: list[TextChunk] = []
     for section in _with_siblings(_with_body(_sections(document))):
@@ -83,11 +99,22 @@ def chunk(document: ParsedDocument, *, size: int, overlap: int, count_tokens: Ca
 
 
 def contextual_text(*, title: str, section: Sequence[str], text: str) -> str:
-    """What is embedded and indexed in place of the bare passage (contextual chunking, REQ-005)."""
-    lines = [f"# {title}"]
-    if section:
-        lines.append("## " + " > ".join(section))
+    """What is embedded and indexed in place of the bare passage (contextual chunking, REQ-005).
+
+    Titles and paths of unusual length are shortened, the nearest headings kept: what comes at the
+    end of a text that is too long for the model is the passage itself, and the model ignores it.
+    """
+    lines = [f"# {_clipped(title, MAX_TITLE_IN_CONTEXT)}"]
+    near = list(section)
+    while len(near) > 1 and len(" > ".join(near)) > MAX_PATH_IN_CONTEXT:
+        near.pop(0)
+    if near:
+        lines.append(f"## {_clipped(' > '.join(near), MAX_PATH_IN_CONTEXT)}")
     return "\n".join(lines) + "\n\n" + text
+
+
+def _clipped(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +125,7 @@ class _Cut:
     measure: Callable[[str], int]
     size: int
     overlap: int
+    check: Callable[[], None]
 
     def pieces(self, text: str) -> list[tuple[int, int]]:
         """Pieces without crumbs: the splitter leaves headings and list marks alone before long blocks."""
@@ -109,8 +137,23 @@ class _Cut:
 
     def _split(self, text: str, size: int) -> list[tuple[int, int]]:
         splitter = self.splitter.from_callback(self.measure, size, min(self.overlap, size - 1))
-        found = splitter.chunk_indices(text)
-        return [(offset, offset + len(piece)) for offset, piece in found if piece.strip()]
+        pieces = []
+        for start, end in self._stretches(text):
+            self.check()
+            found = splitter.chunk_indices(text[start:end])
+            pieces += [(start + offset, start + offset + len(piece)) for offset, piece in found if piece.strip()]
+        return pieces
+
+    def _stretches(self, text: str) -> Iterator[tuple[int, int]]:
+        """Long text in parts, cut at the last blank line, else line, else word that still fits."""
+        longest = self.size * MAX_CHARACTERS_PER_TOKEN * _CHUNKS_AT_A_TIME
+        start = 0
+        while len(text) - start > longest:
+            breaks = (text.rfind(mark, start + longest // 2, start + longest) for mark in ("\n\n", "\n", " "))
+            end = next((found + 1 for found in breaks if found >= 0), start + longest)
+            yield start, end
+            start = end
+        yield start, len(text)
 
     def _without_crumbs(self, text: str, pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
         forward: list[tuple[int, int]] = []

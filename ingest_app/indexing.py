@@ -31,7 +31,7 @@ from ingest_app.submitting import clean_text
 logger = logging.getLogger(__name__)
 
 #: Part of every content hash: raise it when parsing or chunking changes, so that unchanged files are redone.
-PIPELINE_VERSION = 1
+PIPELINE_VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +73,11 @@ def parser() -> ParserProcess:
     return ParserProcess(timeout_seconds=section.parse_timeout_seconds, memory_bytes=section.parse_memory_bytes)
 
 
-def draft_item(*, lease: Lease, item: Item) -> Draft | None:
+def draft_item(*, lease: Lease, item: Item, check: Callable[[], None]) -> Draft | None:
     """Read and cut one item of a job that is held under `lease`; None when it is indexed already.
 
-    Raises UnableToParse for a file that gives no text. Changes nothing that a search could see.
+    `check` is called now and then and may raise. Raises UnableToParse for a file that gives no text.
+    Changes nothing that a search could see.
     """
     collection = Collection.objects.filter(pk=lease.collection_id).first()
     if collection is None:
@@ -90,7 +91,7 @@ def draft_item(*, lease: Lease, item: Item) -> Draft | None:
     if _is_unchanged(collection, item, content_hash) and _skip_unchanged(lease, item, content_hash):
         return None
     document = parser().parse(name=parser_name, content=content)
-    return _draft(item, document, chunking, source, content_hash)
+    return _draft(item, document, chunking, source, content_hash, check)
 
 
 def embed_drafts(*, drafts: Sequence[Draft], check: Callable[[], None]) -> list[Vectors]:
@@ -212,13 +213,22 @@ def _drop_payloads(item: Item, job: Job) -> None:
     Payload.objects.filter(item=item).delete()
 
 
-def _draft(item: Item, document: ParsedDocument, chunking: Chunking, source: Embedder, content_hash: str) -> Draft:
+def _draft(
+    item: Item,
+    document: ParsedDocument,
+    chunking: Chunking,
+    source: Embedder,
+    content_hash: str,
+    check: Callable[[], None],
+) -> Draft:
     title = item.title or clean_text(document.title)
     if chunking.strategy == "whole":
         whole = TextChunk(ordinal=0, text=document.text, start=0, end=len(document.text), section=(), page=None)
         chunks = [whole]
     else:
-        chunks = chunk(document, size=chunking.size, overlap=chunking.overlap, count_tokens=source.count_tokens)
+        chunks = chunk(
+            document, size=chunking.size, overlap=chunking.overlap, count_tokens=source.count_tokens, check=check
+        )
     return Draft(
         item=item,
         document=document,

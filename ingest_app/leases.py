@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -105,6 +106,7 @@ class Heartbeat:
     def __init__(self, lease: Lease, *, stopping: Callable[[], bool]) -> None:
         self._lease = lease
         self._stopping = stopping
+        self._checked = time.monotonic()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
 
@@ -123,6 +125,12 @@ class Heartbeat:
         if self._stopping():
             raise StoppedError
         renew(lease=self._lease)
+        self._checked = time.monotonic()
+
+    def check_sometimes(self) -> None:
+        """The same for loops whose rounds may be short: at most once a second it costs a statement."""
+        if time.monotonic() - self._checked >= 1:
+            self.check()
 
     def _beat(self) -> None:
         try:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import time
 import uuid
 from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from psycopg.errors import DeadlockDetected, LockNotAvailable, SerializationFailure
 
@@ -42,6 +43,8 @@ ITEMS_TOGETHER = 32
 BYTES_TOGETHER = 16 * 1024 * 1024
 #: How many waiting jobs one round of the reaper announces.
 ANNOUNCED_PER_ROUND = 20
+#: How long a worker waits for a database that went away before it leaves the job to its lease.
+OUTAGE_SECONDS = 600
 #: The job, the process or the database ends: no item's outcome, whoever holds the job next decides.
 ENDS = (LeaseLostError, CancelledError, StoppedError, CollectionGone, OperationalError, InterfaceError)
 #: Failures of a statement that have to do with other writers, never with the file in hand.
@@ -73,13 +76,32 @@ def run_job(*, job_id: uuid.UUID, stopping: Callable[[], bool]) -> None:
         release(lease=lease)
     except (LeaseLostError, CollectionGone):
         logger.warning("job %s is no longer ours", job_id)
-    except (OperationalError, InterfaceError):
-        # Says nothing about the files: a lock that took too long, or a database that went away. On a
-        # connection that is broken this fails too; then the lease runs out by itself.
-        logger.exception("job %s goes back to the queue", job_id)
-        if not connection.in_atomic_block:
-            connection.close_if_unusable_or_obsolete()
-        release(lease=lease)
+    except (OperationalError, InterfaceError) as error:
+        # A lock that took too long, or a database that went away.
+        logger.warning("job %s goes back to the queue: %s", job_id, str(error).strip())
+        if connection.in_atomic_block or connection.is_usable():
+            release(lease=lease)
+        else:
+            _release_after_outage(lease, stopping)
+
+
+def _release_after_outage(lease: Lease, stopping: Callable[[], bool]) -> None:
+    """Wait for the database and give the job back; that the database went away counts against no file.
+
+    Should it stay away for longer, the lease runs out by itself, and the attempt counts.
+    """
+    ends = time.monotonic() + OUTAGE_SECONDS
+    while time.monotonic() < ends and not stopping():
+        connection.close()
+        try:
+            _give_back(lease, Item.objects.filter(job_id=lease.job_id))
+            release(lease=lease)
+        except (OperationalError, InterfaceError):
+            time.sleep(1)
+        except LeaseLostError:
+            return
+        else:
+            return
 
 
 def reap(*, interval_seconds: float) -> int:
@@ -152,7 +174,7 @@ def _work(lease: Lease, items: list[Item], heartbeat: Heartbeat) -> None:
     try:
         for item in items:
             heartbeat.check()
-            draft = _attempt(lease, item, partial(draft_item, lease=lease, item=item))
+            draft = _attempt(lease, item, partial(draft_item, lease=lease, item=item, check=heartbeat.check_sometimes))
             if draft is not None:
                 drafts.append(draft)
             if sum(len(draft.contexts) for draft in drafts) >= app_settings().embedding.batch_size:
@@ -160,19 +182,23 @@ def _work(lease: Lease, items: list[Item], heartbeat: Heartbeat) -> None:
                 drafts = []
         _embed_and_write(lease, drafts, heartbeat)
     except (CancelledError, StoppedError):
-        _give_back(lease, items)
+        _give_back(lease, _these(items))
         raise
     except OperationalError as error:
         if isinstance(error.__cause__, NOT_THE_FILES):
-            _give_back(lease, items)
+            _give_back(lease, _these(items))
         raise
 
 
-def _give_back(lease: Lease, items: list[Item]) -> None:
+def _these(items: list[Item]) -> QuerySet[Item]:
+    return Item.objects.filter(pk__in=[item.pk for item in items])
+
+
+def _give_back(lease: Lease, items: QuerySet[Item]) -> None:
     """Queue what has no outcome yet; that it was not finished is not the items' fault and does not count."""
     with transaction.atomic():
         hold(lease=lease)
-        running = Item.objects.filter(pk__in=[item.pk for item in items], state=Item.State.RUNNING)
+        running = items.filter(state=Item.State.RUNNING)
         running.update(state=Item.State.QUEUED, attempts=F("attempts") - 1)
 
 

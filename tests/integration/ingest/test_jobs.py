@@ -103,10 +103,10 @@ def test_an_item_that_kills_its_workers_is_set_aside_and_the_others_go_on(
     job = submit(collection_name="c", sources=texts(3))
     original = indexing.draft_item
 
-    def poisoned(*, lease: Any, item: Item) -> Any:
+    def poisoned(*, item: Item, **others: Any) -> Any:
         if item.source == "s1":
             raise WorkerDied
-        return original(lease=lease, item=item)
+        return original(item=item, **others)
 
     monkeypatch.setattr(work, "draft_item", poisoned)
     for _ in range(3):

@@ -178,6 +178,25 @@ class TestLocks:
         assert errors == []
         assert not Document.objects.exists()
 
+    def test_a_database_that_goes_away_counts_against_no_file(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """However often, and even while the same single file is worked on."""
+        create_collection(name="c")
+        job = send("version")
+
+        def cut_off(**_: Any) -> None:
+            with connection.cursor() as cursor:
+                cursor.execute("select pg_terminate_backend(pg_backend_pid())")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(work, "write_draft", cut_off)
+            for _ in range(5):
+                run_job(job_id=job.pk, stopping=never)
+                job.refresh_from_db()
+                assert (job.state, job.lease_token) == ("queued", None)
+        assert Item.objects.get(job=job).attempts == 0
+        run_job(job_id=job.pk, stopping=never)
+        assert stored() == ["version"]
+
     def test_who_waits_for_a_job_holds_no_connection(self, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         create_collection(name="c")
         job = send("version")

@@ -79,6 +79,55 @@ def test_a_giant_word_that_counts_as_one_token_is_split() -> None:
     assert max(len(found.text) for found in chunks) <= 2000
 
 
+UNBROKEN = {
+    "word": "w" * 40_000,
+    "heading": "# " + "heading " * 5_000 + "\n\ntext",
+    "image": "![i](data:image/png;base64," + "iVBORw0KGgo+AAA/" * 2_500 + ")",
+    "line": "the quick brown fox. " * 2_000,
+    "list": "- item with some words\n" * 2_000,
+    "code": "```\n" + "value = 1\n" * 4_000,
+}
+
+
+@pytest.mark.parametrize("text", UNBROKEN.values(), ids=UNBROKEN.keys())
+def test_the_work_grows_with_the_text_and_not_faster(text: str) -> None:
+    """Counted in characters that are measured, for text that nothing breaks into blocks."""
+
+    def measured(times: int) -> int:
+        characters = 0
+
+        def count(part: str) -> int:
+            nonlocal characters
+            characters += len(part)
+            return count_tokens(part)
+
+        chunk(markdown(text * times), size=50, overlap=8, count_tokens=count)
+        return characters
+
+    assert measured(4) < 6 * measured(1)
+
+
+def test_a_long_text_can_be_given_up_halfway() -> None:
+    class Cancelled(Exception):
+        pass
+
+    calls = iter(range(1000))
+
+    def check() -> None:
+        if next(calls) == 3:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        chunk(document("words " * 20_000), size=20, overlap=0, count_tokens=count_tokens, check=check)
+
+
+def test_what_stands_above_a_passage_is_bounded_and_keeps_the_nearest_heading() -> None:
+    context = contextual_text(title="T" * 300, section=["Outer " * 20, "Middle " * 10, "Inner"], text="body")
+    title, path, blank, body = context.split("\n")
+    assert (len(title), title[-1], blank, body) == (122, "…", "", "body")
+    assert path == "## " + "Middle " * 10 + " > Inner"
+
+
 def test_section_path_follows_the_headings_and_leaves_out_the_title() -> None:
     text = "# Guide\n\nIntro.\n\n## Setup\n\nDo it.\n\n### Linux\n\napt.\n\n## Use\n\nRun.\n\n# Appendix\n\nEnd.\n"
     chunks = chunk(markdown(text), size=100, overlap=0, count_tokens=count_tokens)
