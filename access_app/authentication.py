@@ -95,6 +95,8 @@ def is_keyless(request: HttpRequest | Request) -> bool:
         return False
     if not is_loopback(settings.RAGSITE_BIND) or not is_loopback(request.META.get("REMOTE_ADDR", "")):
         return False
+    if "Host" not in request.headers:
+        return False
     host, _ = split_domain_port(request.get_host())
     if not is_loopback(host.strip("[]")):
         return False

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.http.request import RawPostDataException
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
+from rest_framework.fields import empty
 from rest_framework.parsers import BaseParser
 
 from core_app.errors import InvalidInput, TooLarge
@@ -87,6 +88,10 @@ class StrictJSONParser(BaseParser):
 class StrictSerializer(serializers.Serializer[Any]):
     """Refuses fields it does not know: an option that is silently ignored is worse than an error."""
 
+    def run_validation(self, data: Any = empty) -> Any:
+        # The body `null`: to rest_framework it is no data at all.
+        return super().run_validation({} if data is None and self.root is self else data)
+
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, Mapping):
             raise ValidationError({"non_field_errors": ["Send a JSON object."]})
@@ -117,7 +122,7 @@ class StrictCharField(serializers.CharField):
             self.fail("invalid")
         text = str(super().to_internal_value(data))
         if any("\ud800" <= character <= "\udfff" for character in text):
-            self.fail("invalid")
+            raise ValidationError("Remove lone surrogates: they are no characters.", code="invalid_text")
         return text
 
 

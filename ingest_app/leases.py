@@ -139,8 +139,9 @@ class Heartbeat:
                     renew(lease=self._lease)
                 except (LeaseLostError, CancelledError):
                     return  # the worker learns it at its next check
-                except (DatabaseError, InterfaceError):
-                    logger.warning("the heartbeat of job %s was not written", self._lease.job_id, exc_info=True)
+                except (DatabaseError, InterfaceError) as error:
+                    reason = str(error).partition("\n")[0]
+                    logger.warning("the heartbeat of job %s was not written: %s", self._lease.job_id, reason)
                     connection.close()
         finally:
             connection.close()

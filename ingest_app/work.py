@@ -78,7 +78,7 @@ def run_job(*, job_id: uuid.UUID, stopping: Callable[[], bool]) -> None:
         logger.warning("job %s is no longer ours", job_id)
     except (OperationalError, InterfaceError) as error:
         # A lock that took too long, or a database that went away.
-        logger.warning("job %s goes back to the queue: %s", job_id, str(error).strip())
+        logger.warning("job %s goes back to the queue: %s", job_id, str(error).partition("\n")[0])
         if connection.in_atomic_block or connection.is_usable():
             release(lease=lease)
         else:

@@ -55,6 +55,8 @@ class _Content:
     pages: list[str]
     bookmarks: list[_Bookmark] = field(default_factory=list)
     title: str = ""
+    #: Encrypted, and what its pages draw could not be decrypted.
+    is_locked: bool = False
 
 
 def parse(*, name: str, content: bytes) -> ParsedDocument:
@@ -66,6 +68,8 @@ def parse(*, name: str, content: bytes) -> ParsedDocument:
             raise _encrypted() from error
         found = _with_pypdf(content)
     if not any(page.strip() for page in found.pages):
+        if found.is_locked:
+            raise _encrypted()
         raise UnableToParse(
             "The PDF is scanned: it has no text layer, so OCR it first and upload the result.", "scanned_pdf"
         )
@@ -98,7 +102,15 @@ def _with_pdfium(content: bytes) -> _Content:
                 bookmarks.append(_Bookmark(level=bookmark.level + 1, title=title, page=page))
             if len(bookmarks) >= _MAX_BOOKMARKS:
                 break
-        return _Content(pages=pages, bookmarks=bookmarks, title=document.get_metadata_value("Title"))
+        title = document.get_metadata_value("Title")
+        return _Content(pages=pages, bookmarks=bookmarks, title=title, is_locked=_is_locked(document))
+
+
+def _is_locked(document: pypdfium2.PdfDocument) -> bool:
+    """Whether pages stayed blank because of encryption. A scanned page draws at least its picture."""
+    if pypdfium2.raw.FPDF_GetSecurityHandlerRevision(document.raw) < 0:
+        return False
+    return any(next(document[index].get_objects(), None) is None for index in range(min(len(document), 10)))
 
 
 def _pdfium_page(document: pypdfium2.PdfDocument, index: int, *, has_form: bool) -> str:

@@ -52,6 +52,7 @@ def spawn(
             stdout=log,
             stderr=None if log is None else subprocess.STDOUT,
             start_new_session=True,
+            umask=0o077,  # the broker's journal and the logs hold what people searched and sent
             preexec_fn=follow_parent,  # safe: we have one thread
         )
 

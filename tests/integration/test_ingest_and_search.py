@@ -244,6 +244,18 @@ def test_bad_searches_are_400_with_a_sentence_and_a_code(client: Client, guide: 
 
 
 @pytest.mark.parametrize(
+    ("raw", "detail"),
+    [
+        (b"null", "query: Send a query of 1 to 4000 characters."),
+        (rb'{"query": "a\ud800"}', "query: Remove lone surrogates: they are no characters."),
+    ],
+)
+def test_a_body_that_says_nothing_is_told_what_to_send(client: Client, guide: str, raw: bytes, detail: str) -> None:
+    answer = client.post(f"/api/rag/collections/{guide}/search", raw, content_type="application/json")
+    assert (answer.status_code, answer.json()["detail"]) == (400, detail)
+
+
+@pytest.mark.parametrize(
     "raw", [b"{", b'{"query": }', b"\xff\xfe", b'{"query": "x", "min_score": NaN}', b"[" * 100_000]
 )
 def test_malformed_json_is_400(client: Client, guide: str, raw: bytes) -> None:

@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from access_app.authentication import is_loopback
 from core_app.errors import RagsiteError
 from core_app.wiring import embedder, loaded_settings
+from ragsite.malformed_requests import JsonErrorsProtocol
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +57,7 @@ class Command(BaseCommand):
             "ragsite.asgi:application",
             host=host,
             port=port,
+            http=JsonErrorsProtocol,
             log_config=None,
             access_log=False,
             lifespan="off",

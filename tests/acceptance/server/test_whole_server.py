@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -161,6 +162,20 @@ def test_a_raw_path_with_an_encoded_slash_reaches_nothing(server: Server) -> Non
     answer = server.http.delete("/collections/tour%2Fdocuments%2Fall")
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_path")
     assert server.http.get("/collections/tour").json()["count"] > 0
+
+
+@pytest.mark.parametrize("sent", [b"GET /\xff HTTP/1.1\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"hello\r\n\r\n"])
+def test_what_is_no_http_is_refused_with_a_sentence_too(server: Server, sent: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw:
+        raw.sendall(sent)
+        head, _, body = b"".join(iter(lambda: raw.recv(4096), b"")).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(body)["code"] == "malformed_request"
+
+
+def test_what_the_server_keeps_is_for_its_owner_alone(server: Server) -> None:
+    open_to_others = [path for path in server.data.rglob("*") if path.lstat().st_mode & 0o077 and not path.is_symlink()]
+    assert [str(path.relative_to(server.data)) for path in open_to_others] == []
 
 
 def test_kills_during_ingestion_lose_and_repeat_nothing(server: Server) -> None:

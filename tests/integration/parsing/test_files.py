@@ -50,7 +50,7 @@ REFUSED = {
     "bomb_document_xml_600MB.docx": "too_large",
     "eml_fake-email-malformed-encoding.eml": "unsupported_type",
     "empty.xlsx": "unsupported_type",
-    "encrypted_doc_no_id.pdf": "scanned_pdf",
+    "encrypted_doc_no_id.pdf": "encrypted",
     "encryption_r6-user-password.pdf": "encrypted",
     "fake-text-all-whitespace.txt": "empty_file",
     "libreoffice-writer-password.pdf": "encrypted",

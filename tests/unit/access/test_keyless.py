@@ -89,6 +89,10 @@ def test_a_host_that_is_not_loopback_may_be_a_rebound_name(host: str, expected: 
     assert keyless(HTTP_HOST=host) is expected
 
 
+def test_a_request_that_names_no_host_is_not_known_to_be_for_us() -> None:
+    assert not keyless(HTTP_HOST=None)
+
+
 @pytest.mark.parametrize(
     ("origin", "expected"),
     [
