@@ -5,12 +5,14 @@ Whoever implements a port is named in the wiring module and imported by nobody.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from core_app.where import Where
 
 Vectors = NDArray[np.float32]
 DistanceName = Literal["cosine", "l2", "ip"]
@@ -70,6 +72,18 @@ class IndexedChunk:
 
 
 @dataclass(frozen=True, kw_only=True)
+class IndexState:
+    """How the vectors of one space are searched."""
+
+    #: Vectors that an index covers; 0 where all are compared one by one.
+    indexed: int
+    #: Vectors that are compared one by one, beside the index.
+    unindexed: int
+    #: Whether building the index anew would pay.
+    wanted: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class DenseHit:
     chunk_id: int
     #: As the space's distance defines it; smaller is nearer.
@@ -92,8 +106,11 @@ class Store(Protocol):
     def remove(self, *, collection_id: int, chunk_ids: Sequence[int]) -> None:
         """Take chunks out of the index. An empty list removes nothing."""
 
-    def dense(self, *, space: Space, query: Vectors, limit: int) -> list[DenseHit]:
-        """The nearest chunks, nearest first, ties by chunk id."""
+    def dense(self, *, space: Space, query: Vectors, limit: int, where: Where | None = None) -> list[DenseHit]:
+        """The nearest chunks among those that the filter lets through, nearest first, ties by chunk id.
+
+        Fewer than `limit` only when fewer exist. Approximate where a vector index stands.
+        """
 
     def distances(self, *, space: Space, query: Vectors, chunk_ids: Sequence[int]) -> dict[int, float]:
         """Distances of these chunks, for those that have a vector."""
@@ -103,3 +120,24 @@ class Store(Protocol):
 
     def compact(self, *, collection_id: int) -> int:
         """Merge small parts of the word index; the number of parts merged away. Changes no result."""
+
+    def empty(self, *, collection_id: int) -> None:
+        """Take all chunks of a collection out of the index, before their rows are deleted."""
+
+    # The following run outside any transaction, beside searches and writes, and may take minutes.
+
+    def index_state(self, *, space: Space) -> IndexState:
+        """Whether the space's vectors are searched by an index, and whether one should be built."""
+
+    def build_index(self, *, space: Space, check: Callable[[], None]) -> None:
+        """Build the space's vector index anew and drop the old one; changes no stored vector.
+
+        `check` is called every second or so and may raise: the build is then given up and nothing is left
+        of it. Calling it twice, or after a crash, does no harm.
+        """
+
+    def reclaim(self, *, check: Callable[[str, int, int], None]) -> None:
+        """Drop indexes nobody needs and give the space of deleted rows back for use.
+
+        `check(step, done, total)` is told what comes next and may raise between steps.
+        """

@@ -1,0 +1,7 @@
+"""The filter language of every door: a typed tree, one table of operators, a parser and an evaluator."""
+
+from __future__ import annotations
+
+from core_app.where.tree import And, Compare, Not, Or, Where
+
+__all__ = ["And", "Compare", "Not", "Or", "Where"]
