@@ -13,8 +13,8 @@ from access_app.api import ApiView
 from access_app.models import Verb
 from collections_app.models import Distance
 from collections_app.selectors import CollectionSummary, get_summary, list_summaries
-from collections_app.services import create_collection, delete_collection, update_metadata
-from core_app.api import ErrorSerializer, StrictCharField, StrictSerializer, reject_unstorable
+from collections_app.services import change_collection, create_collection, delete_collection, update_metadata
+from core_app.api import ErrorSerializer, StrictBooleanField, StrictCharField, StrictSerializer, reject_unstorable
 from core_app.errors import InvalidInput
 
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 413, 415, 500, 503), ErrorSerializer)
@@ -43,6 +43,7 @@ class CollectionSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     name = serializers.CharField()
     metadata = serializers.DictField()
+    aliases = serializers.ListField(child=serializers.CharField(), help_text="Other names it is found under.")
     count = serializers.IntegerField(help_text="Number of chunks.")
     dimension = serializers.IntegerField(allow_null=True, help_text="Of the vectors; null while empty.")
     distance = serializers.ChoiceField(choices=Distance.choices)
@@ -66,6 +67,17 @@ class MetadataResponseSerializer(serializers.Serializer[Any]):
     metadata = serializers.DictField()
 
 
+class CollectionChangeSerializer(StrictSerializer):
+    name = StrictCharField(required=False, trim_whitespace=False, max_length=512, help_text="The new name.")
+    keep_alias = StrictBooleanField(default=False, help_text="Have it found under its old name, too.")
+    aliases = serializers.ListField(
+        child=StrictCharField(trim_whitespace=False, max_length=512), required=False, help_text="All its other names."
+    )
+    embedding_model = StrictCharField(
+        required=False, help_text="The server's model, where the callers' vectors were made with the same."
+    )
+
+
 class DeletedSerializer(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=("deleted",))
     collection = serializers.CharField()
@@ -77,6 +89,7 @@ def present(summary: CollectionSummary) -> dict[str, Any]:
     return {
         "id": str(collection.uid),
         "name": collection.name,
+        "aliases": list(summary.aliases),
         "metadata": collection.metadata,
         "count": summary.count,
         "dimension": summary.dimension,
@@ -146,7 +159,7 @@ class CollectionsView(ApiView):
 class CollectionView(ApiView):
     """A5.2: one collection."""
 
-    verbs = {"GET": Verb.READ, "DELETE": Verb.DELETE}
+    verbs = {"GET": Verb.READ, "PATCH": Verb.WRITE, "DELETE": Verb.DELETE}
 
     @extend_schema(
         operation_id="get_collection",
@@ -156,6 +169,29 @@ class CollectionView(ApiView):
     )
     def get(self, request: Request, name: str) -> Response:
         return Response(present(get_summary(name=name)))
+
+    @extend_schema(
+        operation_id="change_collection",
+        summary="Rename a collection, set its aliases or its model",
+        tags=["collections"],
+        request=CollectionChangeSerializer,
+        responses={200: CollectionSerializer, **ERRORS},
+    )
+    def patch(self, request: Request, name: str) -> Response:
+        body = CollectionChangeSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        given = body.validated_data
+        for other in (given.get("name"), *given.get("aliases", ())):
+            if other is not None:
+                self.caller.require(Verb.WRITE, other)
+        summary = change_collection(
+            name=name,
+            new_name=given.get("name"),
+            keep_alias=given["keep_alias"],
+            aliases=given.get("aliases"),
+            embedding_model=given.get("embedding_model"),
+        )
+        return Response(present(summary))
 
     @extend_schema(
         operation_id="delete_collection",

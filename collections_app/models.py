@@ -111,6 +111,28 @@ class Document(models.Model):
         return self.source
 
 
+class Alias(models.Model):
+    """Another name under which a collection is found, such as the one it had before it was renamed."""
+
+    name = models.TextField(unique=True)
+    collection = models.ForeignKey(
+        Collection, on_delete=models.DO_NOTHING, db_constraint=False, related_name="alias_rows"
+    )
+
+    class Meta:
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class NextPosition(models.Func):
+    """Larger than any position or key given before."""
+
+    template = "nextval('collections_chunk_id_seq')"
+    output_field = models.BigIntegerField()
+
+
 class Chunk(models.Model):
     """One retrievable piece of text.
 
@@ -140,14 +162,18 @@ class Chunk(models.Model):
     end_offset = models.PositiveIntegerField(null=True, blank=True)
     #: Place among the chunks of its document, from 0.
     ordinal = models.PositiveIntegerField(null=True, blank=True)
+    #: Orders the chunks of a collection as they were first added; what replaces a chunk takes its place.
+    position = models.BigIntegerField(db_default=NextPosition())
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=("collection", "external_id"), name="chunk_collection_external_id"),
         ]
         indexes = [
-            # Listing a collection in insertion order, and its keyset pages.
+            # The chunks of a collection by key, e.g. a sample of them.
             models.Index(fields=("collection", "id"), name="chunk_collection_id"),
+            # Listing a collection in insertion order, and its keyset pages.
+            models.Index(fields=("collection", "position"), name="chunk_collection_position"),
             # Reading or replacing one document, in order; also serves the cascade from documents.
             models.Index(fields=("document", "ordinal"), name="chunk_document_ordinal"),
             # Containment filters on metadata.

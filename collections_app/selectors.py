@@ -10,7 +10,7 @@ from django.db.models import IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.aggregates import Count
 from django.db.models.functions import Coalesce
 
-from collections_app.models import Chunk, Collection, Document
+from collections_app.models import Alias, Chunk, Collection, Document
 from core_app.errors import InvalidInput, NotFound
 from core_app.names import RULE, is_collection_name
 
@@ -24,6 +24,7 @@ class CollectionSummary:
 
     collection: Collection
     count: int
+    aliases: Sequence[str] = ()
 
     @property
     def dimension(self) -> int | None:
@@ -43,13 +44,15 @@ def collection_not_found(name: str) -> NotFound:
 
 
 def get_collection(*, name: str) -> Collection:
-    """The collection of this name, with its active generation.
+    """The collection of this name or alias, with its active generation.
 
     Raises NotFound, and InvalidInput for what cannot be a name.
     """
     if not is_collection_name(name):
         raise InvalidInput(RULE, code="invalid_name")
-    collection = Collection.objects.select_related("active_generation").filter(name=name).first()
+    collections = Collection.objects.select_related("active_generation")
+    # An alias is looked for only where there is no collection of that name: one statement for most calls.
+    collection = collections.filter(name=name).first() or collections.filter(alias_rows__name=name).first()
     if collection is None:
         raise collection_not_found(name)
     return collection
@@ -58,13 +61,20 @@ def get_collection(*, name: str) -> Collection:
 def get_summary(*, name: str) -> CollectionSummary:
     """One collection with its count. Raises NotFound."""
     collection = get_collection(name=name)
-    return CollectionSummary(collection=collection, count=Chunk.objects.filter(collection=collection).count())
+    return CollectionSummary(
+        collection=collection,
+        count=Chunk.objects.filter(collection=collection).count(),
+        aliases=list(Alias.objects.filter(collection=collection).values_list("name", flat=True)),
+    )
 
 
 def list_summaries() -> list[CollectionSummary]:
-    """All collections by name, with their counts, in one statement."""
+    """All collections by name, with their counts and aliases, in two statements."""
+    aliases: dict[int, list[str]] = {}
+    for collection_id, alias in Alias.objects.values_list("collection_id", "name"):
+        aliases.setdefault(collection_id, []).append(alias)
     return [
-        CollectionSummary(collection=collection, count=collection.chunk_total)
+        CollectionSummary(collection=collection, count=collection.chunk_total, aliases=aliases.get(collection.pk, []))
         for collection in with_chunk_totals(Collection.objects.select_related("active_generation"))
     ]
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db import IntegrityError, connection, transaction
+from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
 from collections_app.models import Collection, Distance, Generation
-from collections_app.selectors import get_collection
+from collections_app.naming import claim_name, rename, set_aliases
+from collections_app.selectors import CollectionSummary, get_collection, get_summary
 from core_app.errors import Conflict, InvalidInput, NotFound
-from core_app.names import RULE, is_collection_name
-from core_app.ports import DistanceName, Space
+from core_app.ports import MAX_DIMENSION, DistanceName, Space
 from core_app.sql import statement
-from core_app.wiring import app_settings
+from core_app.wiring import app_settings, embedder
 
 DISTANCE_NAMES: dict[str, DistanceName] = {"cosine": "cosine", "l2": "l2", "ip": "ip"}
-MAX_DIMENSION = 16_000  # what pgvector's `vector` type can hold
 
 
 class CollectionGone(NotFound):
@@ -39,24 +38,18 @@ def create_collection(
     chunking: Mapping[str, Any] | None = None,
 ) -> Collection:
     """A new, empty collection. Raises Conflict when the name is taken, InvalidInput when it is no name."""
-    if not is_collection_name(name):
-        raise InvalidInput(RULE, code="invalid_name")
     if distance not in Distance.values:
         raise InvalidInput(f"distance must be one of: {', '.join(Distance.values)}.", code="invalid_distance")
-    try:
-        with transaction.atomic():
-            return Collection.objects.create(
-                name=name,
-                metadata=dict(metadata or {}),
-                distance=distance,
-                language=language,
-                chunking=dict(chunking or {}),
-                store=app_settings().vector_database.provider,
-            )
-    except IntegrityError:
-        raise Conflict(
-            f"Collection '{name}' already exists. Choose another name or delete it first.", code="collection_exists"
-        ) from None
+    with transaction.atomic():
+        claim_name(name)
+        return Collection.objects.create(
+            name=name,
+            metadata=dict(metadata or {}),
+            distance=distance,
+            language=language,
+            chunking=dict(chunking or {}),
+            store=app_settings().vector_database.provider,
+        )
 
 
 def get_or_create_default(*, name: str) -> Collection:
@@ -82,10 +75,64 @@ def update_metadata(*, name: str, metadata: Mapping[str, Any], merge: bool = Fal
     return collection
 
 
+def change_collection(
+    *,
+    name: str,
+    new_name: str | None = None,
+    keep_alias: bool = False,
+    aliases: Sequence[str] | None = None,
+    embedding_model: str | None = None,
+) -> CollectionSummary:
+    """Rename a collection, set its aliases, or say which model its callers' vectors were made with.
+
+    With `keep_alias` calls under the old name go on to work. `aliases` replaces all of them before that.
+    `embedding_model` must be the server's: then text is embedded for the collection from now on (README 7).
+    Raises NotFound, Conflict for a name that is taken or a model that does not fit, InvalidInput.
+    """
+    with transaction.atomic():
+        collection = lock_collection(collection_id=get_collection(name=name).pk)
+        if aliases is not None:
+            set_aliases(collection=collection, aliases=aliases)
+        if new_name is not None:
+            rename(collection=collection, name=new_name, keep_alias=keep_alias)
+        if embedding_model is not None:
+            _adopt_model(collection, embedding_model)
+        touch(collection=collection)
+    return get_summary(name=collection.name)
+
+
+def _adopt_model(collection: Collection, model: str) -> None:
+    source = embedder()
+    if model != source.model:
+        raise InvalidInput(
+            f"embedding_model: this server embeds with '{source.model}' only. Send that, or change Embedding:Model.",
+            code="unknown_model",
+        )
+    generation = collection.active_generation
+    if generation is None or (generation.embedding_connection, generation.embedding_model) == (
+        source.connection,
+        source.model,
+    ):
+        return  # the first text that is ingested fixes it
+    if generation.embedding_model is not None or generation.dimension != source.dimension:
+        raise Conflict(
+            f"Collection '{collection.name}' holds vectors of {generation.embedding_model or 'its callers'} with "
+            f"{generation.dimension} numbers; '{source.model}' makes {source.dimension}. Use another collection.",
+            code="embedding_mismatch",
+        )
+    generation.embedding_connection, generation.embedding_model = source.connection, source.model
+    generation.save(update_fields=["embedding_connection", "embedding_model"])
+
+
 def delete_collection(*, name: str) -> None:
     """Drop a collection with its documents, chunks, vectors, words and jobs, in one transaction."""
     with transaction.atomic():
         collection = lock_collection(collection_id=get_collection(name=name).pk)
+        if collection.name != name:
+            raise Conflict(
+                f"'{name}' is an alias of collection '{collection.name}'. Delete that, or take the alias away.",
+                code="is_alias",
+            )
         collection.delete()
 
 

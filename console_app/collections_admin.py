@@ -1,4 +1,4 @@
-"""Collections: listed, made, described, dropped, and tried with a query."""
+"""Collections: listed, made, described, emptied, dropped, and tried with a query."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ from collections_app.models import Collection
 from collections_app.selectors import get_summary
 from collections_app.services import create_collection, delete_collection, update_metadata
 from console_app.failures import EXPECTED, sentence
-from console_app.forms import CollectionForm, CollectionMetadataForm, DeleteCollectionForm
+from console_app.forms import CollectionForm, CollectionMetadataForm, TypedNameForm
 from console_app.pages import Action, ServiceAdmin
 from console_app.permissions import may, require
 from console_app.progress import progress_of
 from console_app.query import QueryPage, run_query
 from console_app.selectors import recent_jobs, with_totals
 from console_app.templatetags.console import ago
+from ingest_app.models import Job
+from ingest_app.services import empty_collection, preview_emptying
 
 JOBS_SHOWN = 5
+#: A person is shown the page of the job, where it has not ended by then.
+PATIENCE_SECONDS = 1.5
 
 
 @admin.register(Collection)
@@ -42,7 +46,12 @@ class CollectionAdmin(ServiceAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         query = path("query/", self.admin_site.admin_view(self.query_view), name="collections_collection_query")
-        return [query, *super().get_urls()]
+        empty = path(
+            "<int:collection_id>/empty/",
+            self.admin_site.admin_view(self.empty_view),
+            name="collections_collection_empty",
+        )
+        return [query, empty, *super().get_urls()]
 
     def list_actions(self, request: HttpRequest) -> list[Action]:
         if not may(request.user, "create_collections"):
@@ -117,7 +126,7 @@ class CollectionAdmin(ServiceAdmin):
         """Drop a collection, once its name was typed."""
         require(request, "delete_collections")
         row = self.found(request, object_id)
-        form = DeleteCollectionForm(request.POST or None, expected=row.name)
+        form = TypedNameForm(request.POST or None, expected=row.name)
         if request.method == "POST" and form.is_valid():
             try:
                 delete_collection(name=row.name)
@@ -127,6 +136,32 @@ class CollectionAdmin(ServiceAdmin):
                 messages.success(request, f"Collection '{row.name}' was deleted with everything in it.")
                 return redirect("admin:collections_collection_changelist")
         return self.page(request, "collection_delete.html", title="Delete collection", row=row, form=form)
+
+    def empty_view(self, request: HttpRequest, collection_id: int) -> HttpResponse:
+        """Delete everything in a collection, once its name was typed; it first says what would go."""
+        require(request, "empty_collections")
+        row = self.found(request, str(collection_id))
+        form = TypedNameForm(request.POST or None, expected=row.name)
+        if request.method == "POST" and form.is_valid():
+            try:
+                emptied = empty_collection(name=row.name, seconds=PATIENCE_SECONDS)
+            except EXPECTED as error:
+                form.add_error(None, sentence(error))
+            else:
+                return self._after_emptying(request, row, emptied.job, emptied.count_deleted)
+        found = preview_emptying(name=row.name)
+        return self.page(request, "collection_empty.html", title="Empty collection", row=row, form=form, found=found)
+
+    def _after_emptying(
+        self, request: HttpRequest, row: Collection, job: Job | None, count: int | None
+    ) -> HttpResponse:
+        if job is None:
+            messages.success(request, f"Collection '{row.name}' is empty. Chunks deleted: {count:,}.")
+        elif may(request.user, "view_jobs"):
+            return redirect("admin:ingest_job_change", job.pk)
+        else:
+            messages.success(request, f"Collection '{row.name}' is being emptied.")
+        return redirect("admin:collections_collection_change", row.pk)
 
     def query_view(self, request: HttpRequest) -> HttpResponse:
         """The playground. A GET: looking for something changes nothing and can be bookmarked."""

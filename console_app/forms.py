@@ -75,7 +75,7 @@ class CollectionMetadataForm(forms.Form):
     metadata = MetadataField(label="Metadata (JSON object)")
 
 
-class DeleteCollectionForm(forms.Form):
+class TypedNameForm(forms.Form):
     """Asks for the collection's name, so that nothing large goes with one careless click."""
 
     name = forms.CharField(

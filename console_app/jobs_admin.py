@@ -26,12 +26,14 @@ from console_app.home import jobs_context
 from console_app.pages import Action, ServiceAdmin
 from console_app.permissions import abilities, may, require
 from console_app.progress import ITEMS_SHOWN, TONES, fingerprint, group_items, items_to_show, progress_of
-from console_app.selectors import can_be_retried, with_item_totals
+from console_app.selectors import with_item_totals
 from console_app.templatetags.console import label
 from core_app.wiring import app_settings
 from ingest_app.models import Item, Job
 from ingest_app.selectors import get_job, report
-from ingest_app.submitting import Source, cancel_job, retry_job, submit
+from ingest_app.steering import can_be_retried, cancel_job, retry_job
+from ingest_app.submitting import Source, submit
+from ingest_app.uploads import sent_name
 
 #: htmx's signal to stop asking.
 STOP_POLLING = 286
@@ -40,14 +42,21 @@ NOTHING_NEW = 204
 
 @admin.register(Job)
 class JobAdmin(ServiceAdmin):
-    list_display = ("started", "collection", "status", "done", "failures", "duration")
+    list_display = ("started", "what", "collection", "status", "how_far", "failures", "duration")
     list_display_links = ("started",)
-    list_filter = (("collection", RelatedDropdownFilter), ("state", ChoicesDropdownFilter))
+    list_filter = (
+        ("collection", RelatedDropdownFilter),
+        ("kind", ChoicesDropdownFilter),
+        ("state", ChoicesDropdownFilter),
+    )
     list_filter_submit = True
     list_select_related = ("collection",)
     ordering = ("-created_at",)
     empty_title = "No jobs yet"
-    empty_text = "Every upload is a job. Its page shows how far it is and what became of each file."
+    empty_text = (
+        "Every upload is a job. Its page shows how far it is and what became of each file. "
+        "Emptying a large collection, building an index and reclaiming space are jobs, too."
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
         return with_item_totals(super().get_queryset(request))
@@ -73,16 +82,25 @@ class JobAdmin(ServiceAdmin):
     def started(self, row: Job) -> Any:
         return row.created_at
 
+    @admin.display(description="Kind", ordering="kind")
+    def what(self, row: Job) -> str:
+        return row.get_kind_display()
+
     @admin.display(description="State", ordering="state")
     def status(self, row: Job) -> SafeString:
         return label(row.get_state_display(), TONES[row.state])
 
-    @admin.display(description="Files done")
-    def done(self, row: Any) -> SafeString:
+    @admin.display(description="Done")
+    def how_far(self, row: Any) -> SafeString:
+        if row.kind != Job.Kind.INGEST:
+            text = f"{row.done:,} of {row.total:,}" if row.total else ""
+            return format_html('<span class="rs-number">{}</span>', text)
         return format_html('<span class="rs-number">{} of {}</span>', row.item_ended, row.item_total)
 
     @admin.display(description="Failed")
-    def failures(self, row: Any) -> SafeString:
+    def failures(self, row: Any) -> SafeString | str:
+        if row.kind != Job.Kind.INGEST:
+            return ""
         tone = "rs-number rs-bad" if row.item_failed else "rs-number"
         return format_html('<span class="{}">{}</span>', tone, row.item_failed)
 
@@ -118,7 +136,7 @@ class JobAdmin(ServiceAdmin):
         """One job, kept up to date while it runs."""
         require(request, "view_jobs")
         row = self.found(request, object_id)
-        title = f"{row.collection.name}, {date_format(row.created_at, 'DATETIME_FORMAT')}"
+        title = f"{row.collection_name or row.get_kind_display()}, {date_format(row.created_at, 'DATETIME_FORMAT')}"
         return self.page(request, "job.html", title=title, row=row, **_live(request, row))
 
     def recent_view(self, request: HttpRequest) -> HttpResponse:
@@ -153,7 +171,10 @@ class JobAdmin(ServiceAdmin):
             return HttpResponseNotAllowed(["POST"])
         require(request, "steer_jobs")
         try:
-            service(job=get_job(job_id=job_id))
+            job = get_job(job_id=job_id)
+            if job.kind == Job.Kind.EMPTY and service is retry_job:
+                require(request, "empty_collections")
+            service(job=job)
         except EXPECTED as error:
             messages.error(request, sentence(error))
         return redirect("admin:ingest_job_change", job_id)
@@ -186,7 +207,7 @@ def _collections(*, may_create: bool) -> list[tuple[str, str]]:
 def _sources(form: UploadForm) -> list[Source]:
     metadata = form.cleaned_data["metadata"]
     return [
-        Source(name=upload.name or "", content=upload.read(), metadata=metadata) for upload in form.cleaned_data["file"]
+        Source(name=sent_name(upload), content=upload.read(), metadata=metadata) for upload in form.cleaned_data["file"]
     ]
 
 
@@ -194,10 +215,12 @@ def _live(request: HttpRequest, job: Job) -> dict[str, Any]:
     """The context of the part of the page that is polled."""
     found = report(job=job)
     items = list(found.items or ())
+    may_retry = found.job.kind != Job.Kind.EMPTY or may(request.user, "empty_collections")
     chosen = request.GET.get("show", "")
     chosen = chosen if chosen in Item.State.values else ""
     return {
         "progress": progress_of(found),
+        "has_items": found.job.kind == Job.Kind.INGEST,
         "seen": fingerprint(found),
         "show": chosen,
         "groups": group_items(items, chosen=chosen),
@@ -205,6 +228,6 @@ def _live(request: HttpRequest, job: Job) -> dict[str, Any]:
         "hidden": max(0, sum(not chosen or item.state == chosen for item in items) - ITEMS_SHOWN),
         "item_tones": TONES,
         "took": took(found.job),
-        "can_retry": can_be_retried(job=found.job),
+        "can_retry": may_retry and can_be_retried(job=found.job),
         "may": abilities(request.user),
     }

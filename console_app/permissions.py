@@ -22,6 +22,11 @@ ABILITIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "create_collections": ("collections.add_collection",),
         "change_collections": ("collections.view_collection", "collections.change_collection"),
         "delete_collections": ("collections.view_collection", "collections.delete_collection"),
+        "empty_collections": (
+            "collections.view_collection",
+            "collections.delete_document",
+            "collections.delete_chunk",
+        ),
         "view_documents": ("collections.view_document",),
         "delete_documents": ("collections.view_document", "collections.delete_document"),
         "view_chunks": ("collections.view_chunk",),

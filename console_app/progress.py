@@ -52,9 +52,30 @@ def progress_of(report: JobReport) -> Progress:
         ended=report.ended,
         total=report.total,
         failed=report.failed,
-        sentence=_sentence(report),
+        sentence=_sentence(report) if job.kind == Job.Kind.INGEST else _sentence_without_items(job),
         tone=TONES[job.state],
     )
+
+
+def _sentence_without_items(job: Job) -> str:
+    if job.finished_at is None and job.cancel_requested:
+        return "Stopping after the step in hand."
+    by_state: dict[str, str] = {
+        Job.State.QUEUED: "Waiting for a worker.",
+        Job.State.RUNNING: job.step or "Beginning.",
+        Job.State.FAILED: job.error,
+        Job.State.CANCELLED: "Cancelled: nothing was deleted." if job.kind == Job.Kind.EMPTY else "Cancelled.",
+    }
+    return by_state.get(job.state) or _outcome(job)
+
+
+def _outcome(job: Job) -> str:
+    result = job.result or {}
+    if job.kind == Job.Kind.EMPTY:
+        return f"Chunks deleted: {result.get('count_deleted', 0):,}."
+    if job.kind == Job.Kind.INDEX:
+        return f"Vectors in the index: {result.get('indexed', 0):,}."
+    return "The space of deleted rows was given back."
 
 
 def _sentence(report: JobReport) -> str:
@@ -82,8 +103,9 @@ def files(count: int) -> str:
 
 def fingerprint(report: JobReport) -> str:
     """The same as long as nothing that is shown of the job has changed."""
+    job = report.job
     items = [(item.state, item.attempts, item.chunks, item.error) for item in report.items or ()]
-    seen = repr((report.job.state, report.job.cancel_requested, report.job.finished_at, items))
+    seen = repr((job.state, job.cancel_requested, job.finished_at, job.step, job.done, job.total, items))
     return hashlib.sha256(seen.encode()).hexdigest()[:16]
 
 

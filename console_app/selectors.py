@@ -10,6 +10,7 @@ from django.db.models.functions import Coalesce, Greatest
 
 from collections_app.models import Chunk, Collection, Document
 from collections_app.selectors import with_chunk_totals
+from ingest_app.itemless import UPKEEP
 from ingest_app.models import Item, Job
 from ingest_app.selectors import JobReport, list_jobs, reports
 
@@ -34,8 +35,13 @@ def recent_collections(*, limit: int) -> list[Collection]:
 
 
 def recent_jobs(*, limit: int, collection: Collection | None = None) -> list[JobReport]:
-    """The newest jobs with their counts; unfinished ones first, since they are what people wait for."""
-    jobs = Job.objects.all() if collection is None else Job.objects.filter(collection=collection)
+    """The newest jobs with their counts; unfinished ones first, since they are what people wait for.
+
+    Upkeep that went well is left out: nobody asked for it.
+    """
+    jobs = Job.objects.exclude(kind__in=UPKEEP, state=Job.State.SUCCEEDED)
+    if collection is not None:
+        jobs = jobs.filter(collection=collection)
     newest = jobs.order_by("-created_at", "-id").values_list("pk", flat=True)
     # Choosing first and counting afterwards: items are counted for the few jobs shown, not for all.
     chosen = list(dict.fromkeys([*newest.filter(finished_at__isnull=True)[:limit], *newest[:limit]]))[:limit]
@@ -54,14 +60,6 @@ def with_item_totals(jobs: QuerySet[Job]) -> QuerySet[Job]:
     return jobs.annotate(
         item_total=count(Q()), item_ended=count(~unfinished), item_failed=count(Q(state=Item.State.FAILED))
     )
-
-
-def can_be_retried(*, job: Job) -> bool:
-    """Whether the job has ended and holds a failed or cancelled item whose bytes are still there."""
-    if job.finished_at is None:
-        return False
-    states = (Item.State.FAILED, Item.State.CANCELLED)
-    return Item.objects.filter(job=job, state__in=states, payload__isnull=False).exists()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import IO, Any
 
+import numpy as np
 from django.conf import settings
 from django.http.request import RawPostDataException
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.fields import empty
 from rest_framework.parsers import BaseParser
 
 from core_app.errors import InvalidInput, TooLarge
+from core_app.ports import MAX_DIMENSION
+from core_app.where import parse_where
 
 MALFORMED = "malformed_json"
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 #: More than any document needs, and far from where reading or writing one would run out of stack.
 MAX_DEPTH = 100
 
@@ -35,7 +41,7 @@ def parse_json(text: str) -> Any:
         raise InvalidInput("The body is nested too deeply.", code=MALFORMED) from None
     except ValueError:
         raise InvalidInput("The body holds a number with too many digits.", code=MALFORMED) from None
-    if _is_deep(value):
+    if is_deep(value):
         raise InvalidInput(f"The body is nested more than {MAX_DEPTH} levels deep.", code=MALFORMED)
     return value
 
@@ -51,7 +57,8 @@ def _finite(text: str) -> float:
     return number
 
 
-def _is_deep(value: Any) -> bool:
+def is_deep(value: Any) -> bool:
+    """Whether a JSON value has more than MAX_DEPTH levels."""
     level = [value]
     for _ in range(MAX_DEPTH):
         inner = (part.values() if isinstance(part, dict) else part for part in level if isinstance(part, dict | list))
@@ -89,8 +96,9 @@ class StrictSerializer(serializers.Serializer[Any]):
     """Refuses fields it does not know: an option that is silently ignored is worse than an error."""
 
     def run_validation(self, data: Any = empty) -> Any:
-        # The body `null`: to rest_framework it is no data at all.
-        return super().run_validation({} if data is None and self.root is self else data)
+        if data is None and self.root is self:  # the body `null`: to rest_framework it is no data at all
+            raise ValidationError({"non_field_errors": ["Send a JSON object."]})
+        return super().run_validation(data)
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, Mapping):
@@ -144,13 +152,55 @@ class StrictFloatField(serializers.FloatField):
         return float(super().to_internal_value(data))
 
 
+class StrictBooleanField(serializers.BooleanField):
+    """`true` or `false`, not text or numbers that could mean one."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+@extend_schema_field({"type": "array", "items": {"type": "number"}, "minItems": 1, "maxItems": MAX_DIMENSION})
+class EmbeddingField(serializers.Field[Any, Any, Any, Any]):
+    """A list of numbers as an array of shape (dimension,), float64."""
+
+    default_error_messages = {
+        "invalid": "Send an array of numbers, at least one.",
+        "long": f"Send at most {MAX_DIMENSION} numbers.",
+    }
+
+    def to_internal_value(self, data: Any) -> Any:
+        # One pass over plain types: a child field for each of a thousand numbers costs milliseconds.
+        if not isinstance(data, list) or not data or any(type(number) not in (int, float) for number in data):
+            self.fail("invalid")
+        if len(data) > MAX_DIMENSION:
+            self.fail("long")
+        try:
+            return np.array(data, np.float64)
+        except OverflowError:
+            self.fail("invalid")
+
+    def to_representation(self, value: Any) -> Any:
+        return value.tolist()
+
+
+@extend_schema_field({"$ref": "#/components/schemas/Where"})
+class WhereField(serializers.Field[Any, Any, Any, Any]):
+    """A filter; the validated value is its tree, or None for `{}`, which lets everything through."""
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """Raises InvalidInput, which names the place within the filter."""
+        return super().run_validation(data) if data is empty else parse_where(data, place=self.field_name or "$")
+
+
 def reject_unstorable(value: object, place: str) -> None:
     """Raise InvalidInput naming the place where JSON holds what Postgres cannot keep as text.
 
     That is NUL and lone surrogates, in strings and in keys, at any depth.
     """
     if isinstance(value, str):
-        if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        if _UNSTORABLE.search(value):
             raise InvalidInput(f"{place}: remove NUL characters and lone surrogates.", code="invalid_text")
     elif isinstance(value, Mapping):
         for key, inner in value.items():

@@ -57,6 +57,18 @@ class VectorDatabase(Section):
     statement_timeout_seconds: Annotated[float, Field(gt=0, le=600)] = Field(
         30.0, description="How long one statement of a search may run."
     )
+    index_bytes: Annotated[int, Field(ge=0)] = Field(
+        15_000_000,
+        description="Vectors of a collection that together take so much get an index; fewer are compared one by one.",
+    )
+    ef_search: Annotated[int, Field(ge=10, le=1000)] = Field(
+        200, description="How thoroughly the vector index is searched: more finds more of the nearest, later."
+    )
+    index_build_memory_bytes: Annotated[int, Field(ge=64 * 1024 * 1024)] = Field(
+        512 * 1024 * 1024,
+        description="Most memory the database takes for building one vector index, unless it is configured to take "
+        "more. An index that does not fit is built more slowly.",
+    )
 
     @field_validator("default_collection")
     @classmethod

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from core_app.where import Where
 
 Vectors = NDArray[np.float32]
+#: Components that a vector may have: what pgvector's `vector` type holds.
+MAX_DIMENSION = 16_000
 DistanceName = Literal["cosine", "l2", "ip"]
 
 
@@ -115,6 +117,9 @@ class Store(Protocol):
     def distances(self, *, space: Space, query: Vectors, chunk_ids: Sequence[int]) -> dict[int, float]:
         """Distances of these chunks, for those that have a vector."""
 
+    def vectors(self, *, space: Space, chunk_ids: Sequence[int]) -> dict[int, Vectors]:
+        """The stored vectors of these chunks, each of shape (dimension,), for those that have one."""
+
     def lexical(self, *, collection_id: int, bm25: Bm25, query: str, limit: int) -> list[LexicalHit]:
         """The best chunks by BM25, best first, ties by chunk id; only those that share a term."""
 
@@ -132,6 +137,7 @@ class Store(Protocol):
     def build_index(self, *, space: Space, check: Callable[[], None]) -> None:
         """Build the space's vector index anew and drop the old one; changes no stored vector.
 
+        A space that has too few vectors for an index, or of a kind that it cannot hold, is left without.
         `check` is called every second or so and may raise: the build is then given up and nothing is left
         of it. Calling it twice, or after a crash, does no harm.
         """
@@ -139,5 +145,6 @@ class Store(Protocol):
     def reclaim(self, *, check: Callable[[str, int, int], None]) -> None:
         """Drop indexes nobody needs and give the space of deleted rows back for use.
 
-        `check(step, done, total)` is told what comes next and may raise between steps.
+        `check(step, done, total)` is told every second or so what is being done, and may raise: the step is
+        given up then. `done` of `total` steps have ended.
         """

@@ -21,8 +21,14 @@ def snapshot() -> Iterator[None]:
     outermost = not connection.in_atomic_block
     with transaction.atomic():
         if outermost:
-            timeout = int(app_settings().vector_database.statement_timeout_seconds * 1000)
             with connection.cursor() as cursor:
                 cursor.execute(statement("core_app", "begin_snapshot"))
-                cursor.execute(statement("core_app", "set_statement_timeout"), {"milliseconds": f"{timeout}ms"})
+            limit_statements(app_settings().vector_database.statement_timeout_seconds)
         yield
+
+
+def limit_statements(seconds: float | None) -> None:
+    """Bound each statement of the rest of the transaction; None lets it run as long as it takes."""
+    with connection.cursor() as cursor:
+        timeout = 0 if seconds is None else int(seconds * 1000)
+        cursor.execute(statement("core_app", "set_statement_timeout"), {"milliseconds": f"{timeout}ms"})

@@ -1,4 +1,4 @@
-"""Ingestion over HTTP: files and texts in, jobs and sources out."""
+"""Ingestion over HTTP: files and texts in, jobs and sources out, collections emptied."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import uuid
 from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, PolymorphicProxySerializer, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from access_app.api import ApiView
 from access_app.models import Verb
 from collections_app.api import PAGE, page_bounds
+from collections_app.documents_api import DocumentView
 from collections_app.selectors import get_collection, list_documents, list_names
 from core_app.api import ErrorSerializer, StrictJSONParser, parse_json
 from core_app.errors import InvalidInput, TooLarge
@@ -20,6 +24,8 @@ from core_app.wiring import app_settings
 from ingest_app.models import Job
 from ingest_app.selectors import get_job, list_jobs, report, reports
 from ingest_app.serializers import (
+    DryRunSerializer,
+    EmptiedSerializer,
     JobListSerializer,
     JobSerializer,
     SourceDeletedSerializer,
@@ -29,11 +35,21 @@ from ingest_app.serializers import (
     present_job,
     present_source,
 )
-from ingest_app.services import delete_source, wait_for_job
-from ingest_app.submitting import Source, cancel_job, retry_job, submit
+from ingest_app.services import (
+    EMPTYING_SECONDS,
+    delete_source,
+    empty_collection,
+    preview_emptying,
+    start_emptying,
+    wait_for_job,
+)
+from ingest_app.steering import cancel_job, retry_job
+from ingest_app.submitting import Source, submit
 from ingest_app.uploads import UploadParser, sent_name
 
 MAX_WAIT_SECONDS = 60
+#: Stands for the collection of a job that has none: no name of a collection, so only `*` reaches it.
+WHOLE_SERVER = ""
 ERRORS = dict.fromkeys((400, 401, 403, 404, 500), ErrorSerializer)
 
 
@@ -75,18 +91,20 @@ def _wait_seconds(request: Request) -> float:
 
 
 def _sources(request: Request) -> list[Source]:
-    if not str(request.content_type).startswith("multipart/"):
+    if not str(request.content_type).lower().startswith("multipart/"):
         return _texts(request.data)
     # Before the parts are read; the server has the body's length even where the parts do not add up.
     limit = app_settings().ingestion.max_request_bytes
     if int(request.META.get("CONTENT_LENGTH") or 0) > limit:
         raise TooLarge(f"The request is larger than {limit} bytes. Send fewer files at a time.")
+    if len(request.POST.getlist("metadata")) > 1:
+        raise InvalidInput("metadata: send it once, it is given to each file.", code="invalid")
     metadata = _form_metadata(request.POST.get("metadata"))
     if "file" in request.POST:
         raise InvalidInput("file: has no file name. Send files as curl -F 'file=@PATH' does.", code="invalid")
     unknown = sorted((set(request.POST) - {"metadata"}) | (set(request.FILES) - {"file"}))
     if unknown:
-        detail = f"{unknown[0]}: not expected. Send files as 'file' and a JSON object as the field 'metadata'."
+        detail = f"The field '{unknown[0]}' is not expected. Send files as 'file', a JSON object as 'metadata'."
         raise InvalidInput(detail, code="invalid")
     uploads: list[UploadedFile[bytes]] = request.FILES.getlist("file")
     return [Source(name=sent_name(upload), content=upload.read(), metadata=metadata) for upload in uploads]
@@ -152,6 +170,86 @@ class SourcesView(ApiView):
         return Response({"status": "deleted", "collection": name, "source": source, "chunks_deleted": removed})
 
 
+class EmptyingView(ApiView):
+    """A9: everything in a collection goes, the collection stays."""
+
+    verbs = {"DELETE": Verb.DELETE}
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Every other method is meant for the document that is called "all"."""
+        if request.method in {"GET", "HEAD", "PATCH"}:
+            return DocumentView.as_view()(request, *args, document_id="all", **kwargs)
+        return super().dispatch(request, *args, **kwargs)
+
+    @extend_schema(
+        operation_id="empty_collection",
+        summary="Empty a collection",
+        description=(
+            "Deletes all documents in one transaction; the collection, its metadata and its settings stay. "
+            f"A large collection is emptied by a job. This call waits for it, up to {EMPTYING_SECONDS:.0f} s."
+        ),
+        tags=["collections"],
+        parameters=[
+            OpenApiParameter("dry_run", bool, description="Say what would go, and delete nothing."),
+            OpenApiParameter(
+                "Prefer",
+                str,
+                OpenApiParameter.HEADER,
+                description="`respond-async`: answer at once with the job that empties the collection.",
+            ),
+        ],
+        request=None,
+        responses={
+            200: OpenApiResponse(
+                PolymorphicProxySerializer(
+                    component_name="Emptying",
+                    serializers={"emptied": EmptiedSerializer, "dry_run": DryRunSerializer},
+                    resource_type_field_name="status",
+                ),
+                "It is empty, or what would go.",
+            ),
+            202: OpenApiResponse(JobSerializer, "The job goes on."),
+            **ERRORS,
+            **dict.fromkeys((409, 413, 415, 503), ErrorSerializer),
+        },
+    )
+    def delete(self, request: Request, name: str) -> Response:
+        if _is_dry_run(request, name):
+            found = preview_emptying(name=name)
+            shown = {"status": "dry_run", "collection": name, "count": found.chunks, "documents": found.documents}
+            return Response(shown)
+        if _prefers_async(request):
+            return _accepted(start_emptying(name=name), {"Preference-Applied": "respond-async"})
+        emptied = empty_collection(name=name, seconds=EMPTYING_SECONDS)
+        if emptied.job is not None:
+            return _accepted(emptied.job, {})
+        return Response({"status": "emptied", "collection": name, "count_deleted": emptied.count_deleted})
+
+
+def _is_dry_run(request: Request, name: str) -> bool:
+    """Raises InvalidInput for whatever else was sent: it was meant to keep something from being deleted."""
+    get_collection(name=name)
+    given = request.query_params.get("dry_run", "false").lower()
+    if set(request.query_params) - {"dry_run"} or given not in {"true", "false"}:
+        raise InvalidInput("This takes one parameter: dry_run, which is true or false.", code="invalid")
+    if request.data:
+        raise InvalidInput(
+            "This deletes all documents and takes no body. To delete some, leave '/all' out of the address.",
+            code="body_not_expected",
+        )
+    return given == "true"
+
+
+def _prefers_async(request: Request) -> bool:
+    preferences = request.headers.get("Prefer", "").split(",")
+    return "respond-async" in {preference.partition(";")[0].strip().lower() for preference in preferences}
+
+
+def _accepted(job: Job, headers: dict[str, str]) -> Response:
+    place = reverse("job", kwargs={"job_id": job.pk})
+    return Response(present_job(report(job=job)), status=202, headers={"Location": place, **headers})
+
+
 class JobsView(ApiView):
     """Jobs, newest first."""
 
@@ -161,17 +259,27 @@ class JobsView(ApiView):
         operation_id="list_jobs",
         summary="List jobs",
         tags=["ingestion"],
-        parameters=[*PAGE, OpenApiParameter("collection", str, description="Of this collection only.")],
+        parameters=[
+            *PAGE,
+            OpenApiParameter("collection", str, description="Of this collection only."),
+            OpenApiParameter("kind", str, enum=Job.Kind.values, description="Of this kind only."),
+        ],
         responses={200: JobListSerializer, **ERRORS},
     )
     def get(self, request: Request) -> Response:
         offset, limit = page_bounds(request, default=50, most=500)
-        names = [name for name in list_names() if self.caller.reaches(name)]
+        kind = request.query_params.get("kind")
+        if kind is not None and kind not in Job.Kind.values:
+            raise InvalidInput(f"kind must be one of: {', '.join(Job.Kind.values)}.", code="invalid")
         wanted = request.query_params.get("collection")
         if wanted is not None:
             self.caller.require(Verb.READ, wanted)
-            names = [get_collection(name=wanted).name]
-        jobs = list_jobs(collections=names)
+            names: list[str] | None = [get_collection(name=wanted).name]
+        elif self.caller.reaches(WHOLE_SERVER):
+            names = None
+        else:
+            names = [name for name in list_names() if self.caller.reaches(name)]
+        jobs = list_jobs(collections=names, kind=kind)
         shown = [present_job(found) for found in reports(jobs[offset : offset + (limit or 0)])]
         return Response({"jobs": shown, "count": len(shown), "total": jobs.count()})
 
@@ -182,7 +290,7 @@ class OneJobView(ApiView):
     def reach(self, job_id: uuid.UUID, verb: Verb) -> Job:
         """The job, when the caller's key reaches its collection."""
         job = get_job(job_id=job_id)
-        self.caller.require(verb, job.collection.name)
+        self.caller.require(verb, job.collection_name or WHOLE_SERVER)
         return job
 
 
@@ -218,17 +326,20 @@ class JobCancelView(OneJobView):
 
 
 class JobRetryView(OneJobView):
-    """Try the failed items of an ended job again."""
+    """Try an ended job again: its failed items, or the whole of one without items."""
 
     verbs = {"POST": Verb.WRITE}
 
     @extend_schema(
         operation_id="retry_job",
-        summary="Try failed items again",
+        summary="Try again what failed",
         tags=["ingestion"],
         request=None,
         responses={202: JobSerializer, 409: ErrorSerializer, **ERRORS},
     )
     def post(self, request: Request, job_id: uuid.UUID) -> Response:
-        job = retry_job(job=self.reach(job_id, Verb.WRITE))
+        job = self.reach(job_id, Verb.WRITE)
+        if job.kind == Job.Kind.EMPTY:
+            self.reach(job_id, Verb.DELETE)
+        job = retry_job(job=job)
         return Response(present_job(report(job=job)), status=202)

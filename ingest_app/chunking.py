@@ -6,8 +6,9 @@ before sentences before words before characters.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from semantic_text_splitter import MarkdownSplitter, TextSplitter
@@ -20,9 +21,8 @@ MAX_CHARACTERS_PER_TOKEN = 10
 # The splitter's time grows with the square of the text where nothing breaks it, such as a base64 image.
 # It is given at most as much as this many chunks can hold at a time.
 _CHUNKS_AT_A_TIME = 8
-# Characters of what stands above each passage. With the default chunk size it all fits a model of 256 tokens.
-MAX_TITLE_IN_CONTEXT = 120
-MAX_PATH_IN_CONTEXT = 120
+# More blank space than any layout needs.
+_GAP = re.compile(r"\s{200,}")
 # Formats whose parsers write Markdown; the others are cut as running text.
 _MARKDOWN_TEXT = {
     "text/markdown",
@@ -98,25 +98,6 @@ def chunk(
     return chunks
 
 
-def contextual_text(*, title: str, section: Sequence[str], text: str) -> str:
-    """What is embedded and indexed in place of the bare passage (contextual chunking, REQ-005).
-
-    Titles and paths of unusual length are shortened, the nearest headings kept: what comes at the
-    end of a text that is too long for the model is the passage itself, and the model ignores it.
-    """
-    lines = [f"# {_clipped(title, MAX_TITLE_IN_CONTEXT)}"]
-    near = list(section)
-    while len(near) > 1 and len(" > ".join(near)) > MAX_PATH_IN_CONTEXT:
-        near.pop(0)
-    if near:
-        lines.append(f"## {_clipped(' > '.join(near), MAX_PATH_IN_CONTEXT)}")
-    return "\n".join(lines) + "\n\n" + text
-
-
-def _clipped(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Cut:
     """One section's text cut into pieces, given as (start, end)."""
@@ -145,15 +126,18 @@ class _Cut:
         return pieces
 
     def _stretches(self, text: str) -> Iterator[tuple[int, int]]:
-        """Long text in parts, cut at the last blank line, else line, else word that still fits."""
+        """Long text in parts, cut at the last blank line, else line, else word that still fits.
+
+        Long runs of white space are cut at, too, and belong to no part: they cost the splitter most.
+        """
         longest = self.size * MAX_CHARACTERS_PER_TOKEN * _CHUNKS_AT_A_TIME
-        start = 0
-        while len(text) - start > longest:
-            breaks = (text.rfind(mark, start + longest // 2, start + longest) for mark in ("\n\n", "\n", " "))
-            end = next((found + 1 for found in breaks if found >= 0), start + longest)
+        for start, end in _between_gaps(text):
+            while end - start > longest:
+                breaks = (text.rfind(mark, start + longest // 2, start + longest) for mark in ("\n\n", "\n", " "))
+                cut = next((found + 1 for found in breaks if found >= 0), start + longest)
+                yield start, cut
+                start = cut
             yield start, end
-            start = end
-        yield start, len(text)
 
     def _without_crumbs(self, text: str, pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
         forward: list[tuple[int, int]] = []
@@ -171,10 +155,21 @@ class _Cut:
         return backward
 
     def _is_crumb(self, text: str, piece: tuple[int, int]) -> bool:
+        self.check()
         return self.measure(text[slice(*piece)]) <= self.size // 10
 
     def _fits(self, text: str, first: tuple[int, int], second: tuple[int, int]) -> bool:
         return self.measure(text[first[0] : second[1]]) <= self.size
+
+
+def _between_gaps(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for gap in _GAP.finditer(text):
+        if gap.start() > start:
+            yield start, gap.start()
+        start = gap.end()
+    if start < len(text):
+        yield start, len(text)
 
 
 def _sections(document: ParsedDocument) -> Iterator[_Section]:

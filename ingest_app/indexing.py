@@ -17,11 +17,12 @@ from django.db import transaction
 from django.db.models import Value
 from django.db.models.functions import Greatest
 
+from collections_app.context import contextual_text, system_metadata
 from collections_app.models import Chunk, Collection, Document
 from collections_app.services import CollectionGone, lock_collection, touch, writable_space
 from core_app.ports import Embedder, IndexedChunk, Vectors
 from core_app.wiring import app_settings, embedder, store
-from ingest_app.chunking import TextChunk, chunk, contextual_text
+from ingest_app.chunking import TextChunk, chunk
 from ingest_app.leases import Lease, hold
 from ingest_app.models import Item, Job, Payload
 from ingest_app.parsing import ParsedDocument
@@ -90,7 +91,7 @@ def draft_item(*, lease: Lease, item: Item, check: Callable[[], None]) -> Draft 
     content_hash = _content_hash(item, content, chunking, source, parser_name)
     if _is_unchanged(collection, item, content_hash) and _skip_unchanged(lease, item, content_hash):
         return None
-    document = parser().parse(name=parser_name, content=content)
+    document = parser().parse(name=parser_name, content=content, check=check)
     return _draft(item, document, chunking, source, content_hash, check)
 
 
@@ -278,7 +279,10 @@ def _rows(collection: Collection, document: Document, draft: Draft) -> list[Chun
             document=document,
             external_id=f"{base}:{part.ordinal}",
             text=part.text,
-            metadata=draft.item.metadata,
+            metadata={
+                **draft.item.metadata,
+                **system_metadata(source=draft.item.source, page=part.page, ordinal=part.ordinal, section=part.section),
+            },
             section_path=list(part.section),
             page=part.page,
             start_offset=part.start,

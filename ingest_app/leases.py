@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
 
-from django.db import DatabaseError, InterfaceError, connection, transaction
-from django.db.models import Q
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db.models import F, Q
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
+from collections_app.services import CollectionGone
 from core_app.wiring import app_settings
 from ingest_app.models import Job
 
@@ -33,13 +35,21 @@ class StoppedError(Exception):
     """This process was asked to stop; the job goes back to the queue."""
 
 
+#: The job, the process or the database ends: no outcome of the work, whoever holds the job next decides.
+ENDS = (LeaseLostError, CancelledError, StoppedError, CollectionGone, OperationalError, InterfaceError)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Lease:
     """The right to work on one job."""
 
     job_id: uuid.UUID
     token: uuid.UUID
+    kind: str
+    #: 0 where the job is about the whole server.
     collection_id: int
+    #: How often somebody began on the job, this time included.
+    attempts: int
 
 
 def free_jobs() -> Q:
@@ -61,8 +71,15 @@ def claim(*, job_id: uuid.UUID) -> Lease | None:
         job.heartbeat_at = now
         job.started_at = job.started_at or now
         job.state = Job.State.RUNNING
+        job.attempts += 1
         job.save()
-    return Lease(job_id=job.pk, token=job.lease_token, collection_id=job.collection_id)
+    return Lease(
+        job_id=job.pk,
+        token=job.lease_token,
+        kind=job.kind,
+        collection_id=job.collection_id or 0,
+        attempts=job.attempts,
+    )
 
 
 def hold(*, lease: Lease) -> Job:
@@ -86,10 +103,23 @@ def renew(*, lease: Lease) -> None:
         raise CancelledError
 
 
-def release(*, lease: Lease) -> None:
-    """Give an unfinished job back to the queue."""
+def look(*, lease: Lease) -> None:
+    """What `renew` raises, without writing: inside a transaction that must not keep the row from the heartbeat."""
+    cancelled = Job.objects.filter(pk=lease.job_id, lease_token=lease.token).values_list("cancel_requested", flat=True)
+    found = cancelled.first()
+    if found is None:
+        raise LeaseLostError
+    if found:
+        raise CancelledError
+
+
+def release(*, lease: Lease, attempt_counts: bool = False) -> None:
+    """Give an unfinished job back to the queue; that it was not finished is not its fault unless told otherwise."""
     Job.objects.filter(pk=lease.job_id, lease_token=lease.token).update(
-        state=Job.State.QUEUED, lease_token=None, lease_expires_at=None
+        state=Job.State.QUEUED,
+        lease_token=None,
+        lease_expires_at=None,
+        attempts=F("attempts") if attempt_counts else Greatest(F("attempts") - 1, 0),
     )
 
 
@@ -126,6 +156,12 @@ class Heartbeat:
             raise StoppedError
         renew(lease=self._lease)
         self._checked = time.monotonic()
+
+    def look(self) -> None:
+        """The same without renewing, for use inside a long transaction."""
+        if self._stopping():
+            raise StoppedError
+        look(lease=self._lease)
 
     def check_sometimes(self) -> None:
         """The same for loops whose rounds may be short: at most once a second it costs a statement."""

@@ -10,7 +10,11 @@ from collections_app.models import Collection
 
 
 class Job(models.Model):
-    """A request to index sources. Whoever holds the unexpired lease works on it, nobody else."""
+    """Work that outlives a request. Whoever holds the unexpired lease works on it, nobody else.
+
+    A job of the kind `ingest` has items, and its numbers are counted from them; the other kinds have
+    none, and what there is to say of them stands in the job itself.
+    """
 
     class State(models.TextChoices):
         QUEUED = "queued", "Queued"
@@ -22,22 +26,54 @@ class Job(models.Model):
 
     class Kind(models.TextChoices):
         INGEST = "ingest", "Ingest"
+        EMPTY = "empty", "Empty"
+        INDEX = "index", "Vector index"
+        RECLAIM = "reclaim", "Reclaim space"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.INGEST)
-    collection = models.ForeignKey(Collection, on_delete=models.DO_NOTHING, db_constraint=False, related_name="jobs")
+    #: Null where the job is about the whole server.
+    collection = models.ForeignKey(
+        Collection, null=True, blank=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="jobs"
+    )
     state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED)
     #: Names the holder; a worker that lost its lease cannot commit under a token that has changed.
     lease_token = models.UUIDField(null=True, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     cancel_requested = models.BooleanField(default=False)
+    #: How often somebody began on it, clean stops not counted. Items have numbers of their own.
+    attempts = models.PositiveIntegerField(default=0)
+    #: Asked for once more while it ran: it starts anew instead of ending.
+    again = models.BooleanField(default=False)
+    #: The collection's version when it was first worked on; null until then.
+    seen_version = models.BigIntegerField(null=True, blank=True)
+    #: What is being done, in words, and how far it is; for jobs without items.
+    step = models.TextField(blank=True)
+    total = models.BigIntegerField(default=0)
+    done = models.BigIntegerField(default=0)
+    #: What came of it, by name; null until then.
+    result = models.JSONField(null=True, blank=True)
+    #: Why it failed as a whole.
+    error = models.TextField(blank=True)
+    code = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ("-created_at", "-id")
+        constraints = [
+            # Two who plan at the same time make one job of it.
+            models.UniqueConstraint(
+                fields=("collection",),
+                name="job_one_index",
+                condition=models.Q(kind="index", finished_at__isnull=True),
+            ),
+            models.UniqueConstraint(
+                fields=("kind",), name="job_one_reclaim", condition=models.Q(kind="reclaim", finished_at__isnull=True)
+            ),
+        ]
         indexes = [
             models.Index(fields=("-created_at", "-id"), name="job_newest_first"),
             # What the reaper looks at: few rows, whatever the history.
@@ -48,6 +84,11 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.id}"
+
+    @property
+    def collection_name(self) -> str | None:
+        """The collection it is about, where it is about one."""
+        return self.collection.name if self.collection is not None else None
 
 
 class Item(models.Model):

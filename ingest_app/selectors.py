@@ -1,4 +1,4 @@
-"""Reading jobs; every number is counted from the items."""
+"""Reading jobs; the numbers of a job with items are counted from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from ingest_app.models import Item, Job
 
 @dataclass(frozen=True, kw_only=True)
 class JobReport:
-    """A job with its counts and, where asked for, its items in the order they were sent."""
+    """A job with its counts and, where asked for, its items in the order they were sent.
+
+    For a job without items the counts are of what it works on, such as chunks.
+    """
 
     job: Job
     total: int
@@ -45,10 +48,12 @@ def report(*, job: Job, with_items: bool = True) -> JobReport:
     return _report(counted, items)
 
 
-def list_jobs(*, collections: Iterable[str] | None = None) -> QuerySet[Job]:
-    """Jobs, newest first; of these collections only where they are named."""
+def list_jobs(*, collections: Iterable[str] | None = None, kind: str | None = None) -> QuerySet[Job]:
+    """Jobs, newest first; of these collections, of this kind only where they are named."""
     jobs = Job.objects.order_by("-created_at", "-id")
-    return jobs if collections is None else jobs.filter(collection__name__in=list(collections))
+    if collections is not None:
+        jobs = jobs.filter(collection__name__in=list(collections))
+    return jobs if kind is None else jobs.filter(kind=kind)
 
 
 def reports(jobs: QuerySet[Job]) -> list[JobReport]:
@@ -74,5 +79,7 @@ def _counts(jobs: QuerySet[Job]) -> QuerySet[Job]:
 
 
 def _report(job: Job, items: Sequence[Item] | None) -> JobReport:
+    if job.kind != Job.Kind.INGEST:
+        return JobReport(job=job, items=items, total=job.total, done=job.done, failed=0, skipped=0, cancelled=0)
     counts = {name: int(getattr(job, f"{name}_count")) for name in ("total", "done", "failed", "skipped", "cancelled")}
     return JobReport(job=job, items=items, **counts)

@@ -62,8 +62,9 @@ class ItemSerializer(serializers.Serializer[Any]):
 class JobSummarySerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     kind = serializers.ChoiceField(choices=Job.Kind.choices)
-    collection = serializers.CharField()
+    collection = serializers.CharField(allow_null=True, help_text="Null where the job is about the whole server.")
     state = serializers.ChoiceField(choices=Job.State.choices)
+    step = serializers.CharField(allow_null=True, help_text="What is being done, for jobs without items.")
     total = serializers.IntegerField()
     done = serializers.IntegerField()
     failed = serializers.IntegerField()
@@ -71,6 +72,9 @@ class JobSummarySerializer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
+    result = serializers.DictField(allow_null=True, help_text="What came of it, for jobs without items.")
+    error = serializers.CharField(allow_null=True, help_text="Why it failed as a whole, and what to do about it.")
+    code = serializers.CharField(allow_null=True)
 
 
 class JobSerializer(JobSummarySerializer):
@@ -107,14 +111,28 @@ class SourceDeletedSerializer(serializers.Serializer[Any]):
     chunks_deleted = serializers.IntegerField()
 
 
+class EmptiedSerializer(serializers.Serializer[Any]):
+    status = serializers.ChoiceField(choices=("emptied",))
+    collection = serializers.CharField()
+    count_deleted = serializers.IntegerField(help_text="Chunks that were in it.")
+
+
+class DryRunSerializer(serializers.Serializer[Any]):
+    status = serializers.ChoiceField(choices=("dry_run",))
+    collection = serializers.CharField()
+    count = serializers.IntegerField(help_text="Chunks that would go.")
+    documents = serializers.IntegerField(help_text="Documents that would go.")
+
+
 def present_job(report: JobReport) -> dict[str, Any]:
     """A job as the API shows it, with its items where the report has them."""
     job = report.job
     shown: dict[str, Any] = {
         "id": str(job.pk),
         "kind": job.kind,
-        "collection": job.collection.name,
+        "collection": job.collection_name,
         "state": job.state,
+        "step": job.step or None,
         "total": report.total,
         "done": report.done,
         "failed": report.failed,
@@ -122,6 +140,9 @@ def present_job(report: JobReport) -> dict[str, Any]:
         "created_at": job.created_at,
         "started_at": job.started_at,
         "finished_at": job.finished_at,
+        "result": job.result,
+        "error": job.error or None,
+        "code": job.code or None,
     }
     if report.items is not None:
         shown["items"] = [

@@ -9,7 +9,6 @@ from typing import Any
 
 from celery import current_app
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from collections_app.models import Collection
@@ -120,7 +119,7 @@ def _add_item(job: Job, ordinal: int, source: Source, problem: RagsiteError | No
 
 def clean_text(text: str) -> str:
     """Without what Postgres cannot keep: NUL and lone surrogates."""
-    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
+    return text.replace("\x00", "").encode("utf-8", "ignore").decode("utf-8")
 
 
 def clean_json(value: Any) -> Any:
@@ -132,46 +131,3 @@ def clean_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [clean_json(inner) for inner in value]
     return value
-
-
-def cancel_job(*, job: Job) -> Job:
-    """Stop a job: at once when nobody works on it, else after the batch in hand. Ended jobs stay as they are."""
-    with transaction.atomic():
-        job = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
-        if job.finished_at is not None:
-            return job
-        job.cancel_requested = True
-        free = job.lease_expires_at is None or job.lease_expires_at < timezone.now()
-        if free:
-            finish_cancelled(job=job)
-        job.save()
-    return job
-
-
-def finish_cancelled(*, job: Job) -> None:
-    """Mark a job and what is left of it as cancelled; the caller holds the row and saves it."""
-    unfinished = (Item.State.QUEUED, Item.State.RUNNING)
-    Item.objects.filter(job=job, state__in=unfinished).update(state=Item.State.CANCELLED)
-    job.state = Job.State.CANCELLED
-    job.lease_token = job.lease_expires_at = None
-    job.finished_at = timezone.now()
-
-
-def retry_job(*, job: Job) -> Job:
-    """Queue the failed and cancelled items of an ended job again; what succeeded is left alone.
-
-    Raises Conflict when the job still runs or has nothing that can be tried again.
-    """
-    with transaction.atomic():
-        job = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
-        if job.finished_at is None:
-            raise Conflict("The job has not ended yet. Wait for it or cancel it first.", code="job_running")
-        again = Item.objects.filter(job=job, state__in=(Item.State.FAILED, Item.State.CANCELLED), payload__isnull=False)
-        if not again.update(state=Item.State.QUEUED, attempts=0, error="", code=""):
-            raise Conflict("The job has no failed item that could be tried again.", code="nothing_to_retry")
-        job.state = Job.State.QUEUED
-        job.cancel_requested = False
-        job.finished_at = None
-        job.save()
-        transaction.on_commit(lambda: dispatch(job_id=str(job.pk)))
-    return job

@@ -11,10 +11,12 @@ from celery.signals import worker_shutting_down
 from django.db import close_old_connections
 
 from ingest_app import work
+from ingest_app.dispatching import RUN_JOB
+from ingest_app.planning import Planner
 from ingest_app.schedule import REAP_INTERVAL_SECONDS, REAP_JOBS
-from ingest_app.submitting import RUN_JOB
 
 _stopping = threading.Event()
+_planner = Planner()
 
 
 @worker_shutting_down.connect
@@ -32,6 +34,7 @@ def run_job(job_id: str, **_: Any) -> None:
 
 @shared_task(name=REAP_JOBS)
 def reap_jobs(**_: Any) -> None:
-    """Announce jobs that wait and that nobody works on."""
+    """Announce jobs that wait and that nobody works on, and plan the upkeep of what has changed."""
     close_old_connections()
     work.reap(interval_seconds=REAP_INTERVAL_SECONDS)
+    _planner.plan()

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from django.urls import path
 
-from ingest_app.api import DocumentsView, JobCancelView, JobRetryView, JobsView, JobView, SourcesView
+from ingest_app.api import (
+    DocumentsView,
+    EmptyingView,
+    JobCancelView,
+    JobRetryView,
+    JobsView,
+    JobView,
+    SourcesView,
+)
 
 urlpatterns = [
-    path("collections/<str:name>/documents", DocumentsView.as_view(), name="ingest"),
-    path("collections/<str:name>/sources", SourcesView.as_view(), name="sources"),
-    path("jobs", JobsView.as_view(), name="jobs"),
-    path("jobs/<uuid:job_id>", JobView.as_view(), name="job"),
-    path("jobs/<uuid:job_id>/cancel", JobCancelView.as_view(), name="job-cancel"),
-    path("jobs/<uuid:job_id>/retry", JobRetryView.as_view(), name="job-retry"),
+    # Stands before `collections/<name>/documents/<document_id>`: DELETE here empties the collection.
+    path("collections/<str:name>/documents/all", EmptyingView.as_view(), name="empty"),
+    path("api/rag/collections/<str:name>/documents", DocumentsView.as_view(), name="ingest"),
+    path("api/rag/collections/<str:name>/sources", SourcesView.as_view(), name="sources"),
+    path("api/rag/jobs", JobsView.as_view(), name="jobs"),
+    path("api/rag/jobs/<uuid:job_id>", JobView.as_view(), name="job"),
+    path("api/rag/jobs/<uuid:job_id>/cancel", JobCancelView.as_view(), name="job-cancel"),
+    path("api/rag/jobs/<uuid:job_id>/retry", JobRetryView.as_view(), name="job-retry"),
 ]

@@ -1,25 +1,37 @@
-"""Working a job off, item by item. It may be called twice, and die anywhere, without loss or duplicates."""
+"""Working a job off. It may be called twice, and die anywhere, without loss or duplicates."""
 
 from __future__ import annotations
 
 import logging
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
-from psycopg.errors import DeadlockDetected, LockNotAvailable, SerializationFailure
+from psycopg.errors import (
+    AdminShutdown,
+    CannotConnectNow,
+    CrashShutdown,
+    DeadlockDetected,
+    LockNotAvailable,
+    SerializationFailure,
+)
 
 from collections_app.models import Document
 from collections_app.services import CollectionGone, lock_collection
 from core_app.errors import RagsiteError
 from core_app.wiring import app_settings, store
+from ingest_app import emptying, maintenance
+from ingest_app.dispatching import QUEUES, dispatch
 from ingest_app.indexing import Draft, draft_item, embed_drafts, write_draft
+from ingest_app.itemless import attempt
 from ingest_app.leases import (
+    ENDS,
     CancelledError,
     Heartbeat,
     Lease,
@@ -32,7 +44,7 @@ from ingest_app.leases import (
 )
 from ingest_app.models import Item, Job
 from ingest_app.parsing import UnableToParse
-from ingest_app.submitting import dispatch, finish_cancelled
+from ingest_app.steering import finish_cancelled
 
 logger = logging.getLogger(__name__)
 
@@ -41,21 +53,22 @@ Result = TypeVar("Result")
 #: How many items are read before their chunks are embedded together, and how many bytes at most.
 ITEMS_TOGETHER = 32
 BYTES_TOGETHER = 16 * 1024 * 1024
-#: How many waiting jobs one round of the reaper announces.
+#: How many waiting jobs one round of the reaper announces on each queue.
 ANNOUNCED_PER_ROUND = 20
 #: How long a worker waits for a database that went away before it leaves the job to its lease.
 OUTAGE_SECONDS = 600
-#: The job, the process or the database ends: no item's outcome, whoever holds the job next decides.
-ENDS = (LeaseLostError, CancelledError, StoppedError, CollectionGone, OperationalError, InterfaceError)
-#: Failures of a statement that have to do with other writers, never with the file in hand.
-NOT_THE_FILES = (LockNotAvailable, DeadlockDetected, SerializationFailure)
+#: Failures of a statement that have to do with other writers, never with the work in hand.
+NOT_THE_WORKS = (LockNotAvailable, DeadlockDetected, SerializationFailure)
+#: Postgres ends or has just begun.
+GONE = (AdminShutdown, CrashShutdown, CannotConnectNow)
 
 
-def run_job(*, job_id: uuid.UUID, stopping: Callable[[], bool]) -> None:
-    """Claim a job and work off its items until it ends; do nothing when it is not free.
+def run_job(*, job_id: uuid.UUID, stopping: Callable[[], bool], outage_seconds: float = OUTAGE_SECONDS) -> None:
+    """Claim a job and work on it until it ends; do nothing when it is not free.
 
-    When `stopping` turns true the job goes back to the queue after the batch in hand. When the process
-    dies, the lease runs out and another worker goes on with the items that were being worked on.
+    When `stopping` turns true the job goes back to the queue after the batch or step in hand. When the
+    process dies, the lease runs out and another worker goes on with what was being worked on. For a
+    database that went away it waits at most `outage_seconds`.
     """
     lease = claim(job_id=job_id)
     if lease is None:
@@ -64,33 +77,56 @@ def run_job(*, job_id: uuid.UUID, stopping: Callable[[], bool]) -> None:
     try:
         try:
             with Heartbeat(lease, stopping=stopping) as heartbeat:
-                while items := _next_items(lease):
-                    _work(lease, items, heartbeat)
-                    compact(collection_id=lease.collection_id)
-                while compact(collection_id=lease.collection_id):
-                    heartbeat.check()
-            _finish(lease)
+                WORK[lease.kind](lease, heartbeat)
         except CancelledError:
             _cancel(lease)
     except StoppedError:
         release(lease=lease)
+    except KeyboardInterrupt:  # of a command that works on its job itself
+        release(lease=lease)
+        raise
     except (LeaseLostError, CollectionGone):
         logger.warning("job %s is no longer ours", job_id)
     except (OperationalError, InterfaceError) as error:
         # A lock that took too long, or a database that went away.
         logger.warning("job %s goes back to the queue: %s", job_id, str(error).partition("\n")[0])
         if connection.in_atomic_block or connection.is_usable():
-            release(lease=lease)
+            release(lease=lease, attempt_counts=_is_of_the_work(error))
         else:
-            _release_after_outage(lease, stopping)
+            _release_after_outage(lease, stopping, outage_seconds)
 
 
-def _release_after_outage(lease: Lease, stopping: Callable[[], bool]) -> None:
+def _is_of_the_work(error: Exception) -> bool:
+    """Whether it will come again, such as a full disk; not other writers, nor a database that went away."""
+    lost = getattr(error.__cause__, "sqlstate", None) is None or isinstance(error.__cause__, GONE)
+    return not lost and not isinstance(error.__cause__, NOT_THE_WORKS)
+
+
+def _ingest(lease: Lease, heartbeat: Heartbeat) -> None:
+    while items := _next_items(lease):
+        _work(lease, items, heartbeat)
+        compact(collection_id=lease.collection_id)
+    while compact(collection_id=lease.collection_id):
+        heartbeat.check()
+    _finish(lease)
+
+
+WORK: Mapping[str, Callable[[Lease, Heartbeat], None]] = MappingProxyType(
+    {
+        Job.Kind.INGEST: _ingest,
+        Job.Kind.EMPTY: partial(attempt, emptying.run),
+        Job.Kind.INDEX: partial(attempt, maintenance.build_index),
+        Job.Kind.RECLAIM: partial(attempt, maintenance.reclaim),
+    }
+)
+
+
+def _release_after_outage(lease: Lease, stopping: Callable[[], bool], seconds: float) -> None:
     """Wait for the database and give the job back; that the database went away counts against no file.
 
     Should it stay away for longer, the lease runs out by itself, and the attempt counts.
     """
-    ends = time.monotonic() + OUTAGE_SECONDS
+    ends = time.monotonic() + seconds
     while time.monotonic() < ends and not stopping():
         connection.close()
         try:
@@ -110,11 +146,14 @@ def reap(*, interval_seconds: float) -> int:
     Covers a message the broker lost, a worker that died, and a broker that was down or emptied. A
     message expires with the round, so a long queue is not filled with repetitions.
     """
-    waiting = Job.objects.filter(free_jobs()).order_by("created_at").values_list("pk", flat=True)
-    ids = list(waiting[:ANNOUNCED_PER_ROUND])
-    for job_id in ids:
-        dispatch(job_id=str(job_id), expires_seconds=interval_seconds)
-    return len(ids)
+    waiting = Job.objects.filter(free_jobs()).order_by("created_at").values_list("pk", "kind")
+    announced = 0
+    for queue in sorted(set(QUEUES.values())):
+        kinds = [kind for kind, its_queue in QUEUES.items() if its_queue == queue]
+        for job_id, kind in waiting.filter(kind__in=kinds)[:ANNOUNCED_PER_ROUND]:
+            dispatch(job_id=str(job_id), kind=kind, expires_seconds=interval_seconds)
+            announced += 1
+    return announced
 
 
 def compact(*, collection_id: int) -> int:
@@ -185,7 +224,7 @@ def _work(lease: Lease, items: list[Item], heartbeat: Heartbeat) -> None:
         _give_back(lease, _these(items))
         raise
     except OperationalError as error:
-        if isinstance(error.__cause__, NOT_THE_FILES):
+        if isinstance(error.__cause__, NOT_THE_WORKS):
             _give_back(lease, _these(items))
         raise
 

@@ -13,8 +13,10 @@ Send = Callable[[Message], Awaitable[None]]
 #: What Django offers; its own annotations are narrower than what servers send.
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
-#: Where files arrive; everywhere else a body is a few fields.
-UPLOADS = re.compile(r"/api/rag/collections/[^/]+/documents|/admin/ingest/job/add/")
+#: Where files and embeddings arrive; everywhere else a body is a few fields.
+UPLOADS = re.compile(
+    r"/api/rag/collections/[^/]+/documents|/collections/[^/]+/(documents|query)|/admin/ingest/job/add/"
+)
 SMALL_BYTES = 2 * 1024 * 1024
 
 

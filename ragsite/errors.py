@@ -14,6 +14,7 @@ from django.core.exceptions import (
 )
 from django.db import DatabaseError, InterfaceError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
 from django.views.defaults import page_not_found, permission_denied, server_error
 from psycopg.errors import LockNotAvailable, QueryCanceled
@@ -65,6 +66,8 @@ def _answer(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
     if isinstance(error, DisallowedHost):
         detail = "This server does not answer to this host name. Use one of Security:AllowedHosts."
         return 400, _body(detail, "unknown_host"), {}
+    if isinstance(error, MultiPartParserError):
+        return 400, _body(str(error), "malformed_form"), {}
     if isinstance(error, SuspiciousOperation):
         return 400, _body("The request is malformed.", "invalid"), {}
     return _database(error)
@@ -105,7 +108,7 @@ def _rest_framework(error: exceptions.APIException) -> tuple[int, dict[str, Any]
     if isinstance(error, exceptions.MethodNotAllowed):
         return 405, _body(f"{error.detail}".replace('"', "'"), "method_not_allowed"), headers
     if isinstance(error, exceptions.ParseError):
-        # JSON has its own parser and sentences; what is left is a form whose parts cannot be told apart.
+        # JSON and forms have their own parsers and sentences; this is a framework's word for anything else.
         return 400, _body("The form could not be read. Send files as curl -F does.", "malformed_form"), headers
     if isinstance(error, exceptions.UnsupportedMediaType):
         sentence = "Send this as JSON with 'Content-Type: application/json', files as 'multipart/form-data'."

@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import IO, Any
 from urllib.parse import quote, unquote_to_bytes
 
 import structlog
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.http.multipartparser import MultiPartParserError
+
+from core_app.errors import RagsiteError
+from ingest_app.uploads import Files, parse_form
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -113,3 +118,22 @@ class ContentSecurityPolicyMiddleware:
         policy = self.POLICY.format(eval=" 'unsafe-eval'" if console else "")
         response.headers.setdefault("Content-Security-Policy", policy)
         return response
+
+
+class FormMiddleware:
+    """Has the console's forms read by the parser that the API uses, before anything looks at them."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        vars(request)["parse_file_upload"] = _read_form
+        return self.get_response(request)
+
+
+def _read_form(meta: Mapping[str, Any], stream: IO[bytes]) -> tuple[QueryDict, Files]:
+    try:
+        return parse_form(stream, str(meta.get("CONTENT_TYPE", "")))
+    except RagsiteError as error:
+        # Of all that can be wrong with a form Django expects this, whoever asks for a field first.
+        raise MultiPartParserError(error.detail) from None

@@ -12,6 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 from console_app.unfold_settings import UNFOLD as CONSOLE
 from core_app.config import BIND_VARIABLE
 from core_app.config_loading import ConfigurationError, load_settings
+from core_app.where.schema import components as where_components
 from ragsite import __version__
 from ragsite.embedded import data_folder, running_server, secret_key
 from ragsite.logs import logging_settings
@@ -95,6 +96,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "ragsite.middleware.RawPathMiddleware",
     "ragsite.middleware.RequestContextMiddleware",
+    "ragsite.middleware.FormMiddleware",
     "ragsite.middleware.BodyLengthMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "ragsite.middleware.ContentSecurityPolicyMiddleware",
@@ -174,11 +176,15 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
     "SCHEMA_PATH_PREFIX": "",
+    "APPEND_COMPONENTS": {"schemas": where_components()},
     "ENUM_NAME_OVERRIDES": {
         "HealthStatusEnum": ("healthy", "unhealthy"),
         "LiveStatusEnum": ("alive",),
         "DeletedStatusEnum": ("deleted",),
         "UpdatedStatusEnum": ("updated",),
+        "EmptiedStatusEnum": ("emptied",),
+        "DryRunStatusEnum": ("dry_run",),
+        "JobKindEnum": "ingest_app.models.Job.Kind",
         "JobStateEnum": "ingest_app.models.Job.State",
         "ItemStateEnum": "ingest_app.models.Item.State",
         "DocumentStateEnum": "collections_app.models.Document.State",

@@ -13,9 +13,10 @@ from ragsite.swagger import SwaggerView
 urlpatterns = [
     path("health", HealthView.as_view(), name="health"),
     path("health/live", LiveView.as_view(), name="health-live"),
+    # Before the collections: `documents/all` is not the document of that name.
+    path("", include("ingest_app.urls")),
     path("", include("collections_app.urls")),
-    path("api/rag/", include("search_app.urls")),
-    path("api/rag/", include("ingest_app.urls")),
+    path("", include("search_app.urls")),
     path("api/schema", SpectacularJSONAPIView.as_view(), name="schema"),
     path("swagger", SwaggerView.as_view(url_name="schema"), name="swagger"),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),

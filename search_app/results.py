@@ -43,17 +43,9 @@ class SearchResult:
 def make_hit(chunk: Chunk, *, similarity: float | None, rrf_score: float) -> Hit:
     """A chunk as a hit: the user's metadata, with the system's fields over keys of the same name."""
     metadata = dict(chunk.metadata)
-    if chunk.document is not None:
-        metadata |= {
-            "source": chunk.document.source,
-            "page_number": chunk.page,
-            "chunk_index": chunk.ordinal,
-            "section": " > ".join(chunk.section_path),
-        }
-    else:
-        # Stored directly, with an embedding of its own: these come from what was sent, if they were.
-        for key in ("source", "page_number", "chunk_index"):
-            metadata.setdefault(key, None)
-        metadata.setdefault("section", "")
+    # Ingested chunks have these; a chunk stored directly has them if they were sent.
+    for key in ("source", "page_number", "chunk_index"):
+        metadata.setdefault(key, None)
+    metadata.setdefault("section", "")
     metadata |= {"similarity_score": similarity, "rrf_score": rrf_score}
     return Hit(id=chunk.external_id, content=chunk.text, score=similarity or 0.0, metadata=metadata)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from core_app.ports import Bm25, DenseHit, IndexedChunk, LexicalHit, Space, Vectors
-from stores_app import compaction, dense, words
+from core_app.ports import Bm25, DenseHit, IndexedChunk, IndexState, LexicalHit, Space, Vectors
+from core_app.where import Where
+from stores_app import compaction, dense, index_upkeep, nearest, words
 
 
 class PgVectorStore:
@@ -23,7 +24,7 @@ class PgVectorStore:
         are not finite, or longer than 9e18; nothing was written then.
         """
         if chunks:
-            vectors = dense.rows(space=space, chunks=chunks)
+            vectors = dense.packed(space=space, chunks=chunks)
             segment = words.segment(language=language, chunks=chunks)
             dense.add(vectors)
             words.add(segment, collection_id=space.collection_id)
@@ -37,13 +38,21 @@ class PgVectorStore:
             words.remove(collection_id=collection_id, chunk_ids=chunk_ids)
             dense.remove(collection_id=collection_id, chunk_ids=chunk_ids)
 
-    def dense(self, *, space: Space, query: Vectors, limit: int) -> list[DenseHit]:
-        """The nearest chunks by exact search, nearest first, ties by chunk id. Raises InvalidInput."""
-        return dense.nearest(space=space, query=query, limit=limit)
+    def dense(self, *, space: Space, query: Vectors, limit: int, where: Where | None = None) -> list[DenseHit]:
+        """The nearest chunks that the filter lets through, nearest first, ties by chunk id. Raises InvalidInput.
+
+        Exact without a vector index. With one, distances are exact too, and most of the nearest are found;
+        never fewer than `limit` while so many pass.
+        """
+        return nearest.nearest(space=space, query=query, limit=limit, where=where)
 
     def distances(self, *, space: Space, query: Vectors, chunk_ids: Sequence[int]) -> dict[int, float]:
         """Distances of these chunks, for those that have a vector. Raises InvalidInput."""
         return dense.distances(space=space, query=query, chunk_ids=chunk_ids)
+
+    def vectors(self, *, space: Space, chunk_ids: Sequence[int]) -> dict[int, Vectors]:
+        """The stored vectors of these chunks, for those that have one."""
+        return dense.vectors(space=space, chunk_ids=chunk_ids)
 
     def lexical(self, *, collection_id: int, bm25: Bm25, query: str, limit: int) -> list[LexicalHit]:
         """The best chunks by BM25 (`stores_app.lexical.bm25`), ties by chunk id.
@@ -59,3 +68,24 @@ class PgVectorStore:
         A call ends after a few seconds' work. Call again, in a new transaction, until it returns 0.
         """
         return compaction.compact(collection_id=collection_id)
+
+    def empty(self, *, collection_id: int) -> None:
+        """Take all chunks of a collection out of the index, in every generation."""
+        dense.empty(collection_id=collection_id)
+        words.empty(collection_id=collection_id)
+
+    def index_state(self, *, space: Space) -> IndexState:
+        """Whether an index stands and whether it should, or should be another. Counts the space's vectors."""
+        return index_upkeep.state(space)
+
+    def build_index(self, *, space: Space, check: Callable[[], None]) -> None:
+        """Build the space's index beside searches and writes, then drop the one before (`stores_app.hnsw`).
+
+        Vectors that are too few, too long or out of half precision's range get none. Two at a time wait
+        for each other. Raises what `check` raises, and TransactionManagementError inside a transaction.
+        """
+        index_upkeep.build(space, check)
+
+    def reclaim(self, *, check: Callable[[str, int, int], None]) -> None:
+        """Drop indexes that serve no search and vacuum the tables. Raises as `build_index` does."""
+        index_upkeep.reclaim(check)

@@ -20,6 +20,7 @@ from stores_app.lexical.postings import (
     LENGTH,
     Mask,
     Members,
+    NewPostings,
     Postings,
     build,
     pack_bitmap,
@@ -27,7 +28,7 @@ from stores_app.lexical.postings import (
 )
 from stores_app.transfer import ROOM, binary_cursor, copy
 
-Segment = tuple[Members, dict[str, Postings]]
+Segment = tuple[Members, NewPostings]
 
 
 def segment(*, language: str, chunks: Iterable[IndexedChunk]) -> Segment:
@@ -41,7 +42,7 @@ def add(new: Segment, *, collection_id: int) -> None:
     add_postings(
         collection_id=collection_id,
         segment_id=add_segment(collection_id=collection_id, members=members),
-        packed=((term, found.pack()) for term, found in postings.items()),
+        packed=postings.packed(),
     )
 
 
@@ -105,6 +106,13 @@ def drop_segments(segment_ids: Sequence[int]) -> None:
     if segment_ids:
         with connection.cursor() as cursor:
             cursor.execute(statement(ROOM, "drop_segments"), {"segment_ids": list(segment_ids)})
+
+
+def empty(*, collection_id: int) -> None:
+    """Delete every segment of the collection with its postings."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement(ROOM, "empty_postings"), {"collection_id": collection_id})
+        cursor.execute(statement(ROOM, "empty_segments"), {"collection_id": collection_id})
 
 
 def best(*, collection_id: int, bm25: Bm25, query: str, limit: int) -> list[LexicalHit]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from core_app.where.evaluation import matches
+from core_app.where.parsing import parse_where, parse_where_text
 from core_app.where.tree import And, Compare, Not, Or, Where
 
-__all__ = ["And", "Compare", "Not", "Or", "Where"]
+__all__ = ["And", "Compare", "Not", "Or", "Where", "matches", "parse_where", "parse_where_text"]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
+import select
 import subprocess
 import sys
 import threading
 from collections import deque
+from collections.abc import Callable
 from io import BufferedReader, BufferedWriter
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +24,7 @@ logger = logging.getLogger(__name__)
 _PROJECT_ROOT = Path(__file__).resolve().parents[2]
 # Native parsers keep some memory of every file; a fresh process now and then gives it back.
 _FILES_PER_CHILD = 200
+_CHECK_SECONDS = 0.2
 # The child gets no secrets: of the environment only what a Python needs to start.
 _ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TZ", "TMPDIR", "VIRTUAL_ENV")
 
@@ -41,14 +44,17 @@ class ParserProcess:
         self._lock = threading.Lock()
         self._child: _Child | None = None
 
-    def parse(self, *, name: str, content: bytes) -> ParsedDocument:
-        """The document in a file. Raises UnableToParse; the next file is parsed all the same."""
+    def parse(self, *, name: str, content: bytes, check: Callable[[], None] = lambda: None) -> ParsedDocument:
+        """The document in a file. Raises UnableToParse; the next file is parsed all the same.
+
+        `check` is called several times a second and may raise: the file is then given up at once.
+        """
         with self._lock:
             if self._child is None or not self._child.is_usable():
                 self._stop()
                 self._child = _Child(memory_bytes=self._memory_bytes)
             try:
-                return self._child.parse(name=name, content=content, timeout_seconds=self._timeout_seconds)
+                return self._child.parse(name=name, content=content, timeout_seconds=self._timeout_seconds, check=check)
             except UnableToParse as error:
                 if error.code in ("parse_timeout", "parser_crashed", "too_large"):
                     self._stop()
@@ -99,7 +105,7 @@ class _Child:
     def is_usable(self) -> bool:
         return self._process.poll() is None and self._files < _FILES_PER_CHILD
 
-    def parse(self, *, name: str, content: bytes, timeout_seconds: float) -> ParsedDocument:
+    def parse(self, *, name: str, content: bytes, timeout_seconds: float, check: Callable[[], None]) -> ParsedDocument:
         """One exchange with the child, which is killed when the time is over."""
         self._files += 1
         timed_out = threading.Event()
@@ -111,7 +117,7 @@ class _Child:
         timer = threading.Timer(timeout_seconds, expire)
         timer.start()
         try:
-            answer = self._exchange(name=name, content=content)
+            answer = self._exchange(name=name, content=content, check=check)
         finally:
             timer.cancel()
             timer.join()
@@ -138,12 +144,15 @@ class _Child:
             except BrokenPipeError:
                 logger.debug("the parser had unread input")
 
-    def _exchange(self, *, name: str, content: bytes) -> bytes | None:
+    def _exchange(self, *, name: str, content: bytes, check: Callable[[], None]) -> bytes | None:
         try:
             write_frame(self._requests, name.encode(errors="replace"))
             write_frame(self._requests, content)
         except BrokenPipeError:
             return None
+        # Nothing of an answer is buffered before it was asked for, so the pipe itself tells when it comes.
+        while not select.select([self._answers], [], [], _CHECK_SECONDS)[0]:
+            check()
         return read_frame(self._answers)
 
     def _crashed(self) -> UnableToParse:

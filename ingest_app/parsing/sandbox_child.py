@@ -1,6 +1,6 @@
 """The child that parses: bounded memory, dies with its parent, answers one file at a time.
 
-Started by `ingest_app.parsing.sandbox` with the memory bound in bytes as its only argument. It
+Started by `ingest_app.parsing.sandbox` with the memory bound in bytes and its parent's process id. It
 reads pairs of frames (name, content) from stdin and writes one answer frame each.
 """
 
@@ -51,8 +51,9 @@ def _answer(*, name: str, content: bytes) -> bytes:
 def _confine(*, memory_bytes: int, parent: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # Ctrl-C reaches the whole terminal group; the parent decides when this process ends.
+    # Ctrl-C reaches the whole terminal group, a server's stop the worker's; the parent decides when this ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it died before the line above

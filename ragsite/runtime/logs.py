@@ -21,8 +21,12 @@ DATABASE_ALARMS = re.compile(r"\b(?:FATAL|PANIC):(?!  the database system is sta
 BROKER_ALARMS = re.compile(r"(?i)\bfatal\b|\berror\b|\bcan't\b")
 
 
+#: Logs of earlier runs: errors that jobs and answers refer to are still there after a few restarts.
+KEPT = 5
+
+
 class LogFile:
-    """One child's log: `NAME.log`, and the one before it as `NAME.log.1`."""
+    """One child's log: `NAME.log`, and those before it as `NAME.log.1`, the newest, to `NAME.log.5`."""
 
     def __init__(self, path: Path, *, alarms: re.Pattern[str] = ALARMS) -> None:
         self.path = path
@@ -32,7 +36,8 @@ class LogFile:
     def begin(self) -> None:
         """Put the log of the last run aside and start an empty one with mode 0600."""
         if self.path.exists() and self.path.stat().st_size:
-            self.path.replace(self._older)
+            self._make_room()
+            self.path.replace(self._older(1))
         self.path.touch(mode=0o600)
         self._read = 0
 
@@ -47,7 +52,8 @@ class LogFile:
         self._read += len(complete)
         if self._read > MAXIMUM_BYTES:
             # Writers append, so they go on at the new end; a line written in between may be lost.
-            shutil.copyfile(self.path, self._older)
+            self._make_room()
+            shutil.copyfile(self.path, self._older(1))
             with self.path.open("rb+") as file:
                 file.truncate(0)
             self._read = 0
@@ -65,6 +71,10 @@ class LogFile:
             file.seek(max(0, self.path.stat().st_size - 16 * 1024))
             return "\n".join(file.read().decode(errors="replace").splitlines()[-lines:])
 
-    @property
-    def _older(self) -> Path:
-        return self.path.with_name(f"{self.path.name}.1")
+    def _make_room(self) -> None:
+        for number in range(KEPT - 1, 0, -1):
+            if self._older(number).exists():
+                self._older(number).replace(self._older(number + 1))
+
+    def _older(self, number: int) -> Path:
+        return self.path.with_name(f"{self.path.name}.{number}")

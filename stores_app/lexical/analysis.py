@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from itertools import pairwise
+from functools import cache
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from stores_app.lexical.folding import LONGEST_TERM, bounded, fold, normalise
@@ -66,8 +66,8 @@ class QueryTerm:
 
 def document_terms(text: str, language: str) -> list[str]:
     """The terms of a document in order, repeated as often as they occur. Raises InvalidInput."""
-    members = _analyser(language).members
-    return [member.term for token in _tokens(text) for member in members(token)]
+    terms = _analyser(language).terms
+    return list(chain.from_iterable(map(terms.__getitem__, _tokens(text))))
 
 
 def query_terms(text: str, language: str) -> list[QueryTerm]:
@@ -92,19 +92,34 @@ def _tokens(text: str) -> list[str]:
     return (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text)
 
 
+class _Memory(dict[str, tuple[str, ...]]):
+    """The terms of tokens that were seen before. Looked up as a plain dictionary, so without any Python."""
+
+    def __init__(self, analyse: Callable[[str], tuple[str, ...]]) -> None:
+        super().__init__()
+        self._analyse = analyse
+
+    def __missing__(self, token: str) -> tuple[str, ...]:
+        terms = self._analyse(token)
+        if len(token) <= _REMEMBERED_LENGTH:
+            if len(self) >= _REMEMBERED_TOKENS:
+                # Common words are back in a moment; keeping count of use would cost every look-up.
+                self.clear()
+            self[token] = terms
+        return terms
+
+
 class _Analyser:
     """Turns tokens of one language into terms, remembering what it has seen."""
 
     def __init__(self, language: str) -> None:
         self._stop_words = stop_words(language)
         self._stem = stem_with(language)
-        self._remembered = lru_cache(_REMEMBERED_TOKENS)(self._analysed)
+        #: The terms of a document's tokens.
+        self.terms = _Memory(lambda token: tuple(member.term for member in self.members(token)))
 
     def members(self, token: str) -> tuple[Member, ...]:
-        return self._remembered(token) if len(token) <= _REMEMBERED_LENGTH else self._analysed(token)
-
-    def _analysed(self, token: str) -> tuple[Member, ...]:
-        """Every term once: a token that repeats its own parts is still one token."""
+        """Every term of a token once: one that repeats its own parts is still one token."""
         return tuple(dict.fromkeys(self._pieces(token)))
 
     def _pieces(self, token: str) -> Iterator[Member]:

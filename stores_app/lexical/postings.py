@@ -6,9 +6,10 @@ its tombstones. Everything is little-endian and planar, so that numpy reads it w
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,27 +119,56 @@ def unpack_bitmap(data: bytes, *, size: int) -> Mask:
     return np.unpackbits(np.frombuffer(data, np.uint8), count=size, bitorder="little").astype(np.bool_)
 
 
-def build(chunks: Iterable[tuple[int, Sequence[str]]]) -> tuple[Members, dict[str, Postings]]:
-    """A segment of new chunks, each given as its id and its terms; postings in the order of terms."""
+@dataclass(frozen=True, kw_only=True)
+class NewPostings:
+    """The postings of a new segment, all terms one after the other in arrays of one length.
+
+    Those of `terms[n]` are between `bounds[n]` and `bounds[n + 1]`; terms are sorted.
+    """
+
+    terms: Sequence[str]
+    bounds: Sequence[int]
+    ordinals: NDArray[np.uint32]
+    frequencies: NDArray[np.uint16]
+    lengths: NDArray[np.uint32]
+
+    def packed(self) -> Iterator[tuple[str, bytes]]:
+        """Each term with its postings as `Postings.pack` has them: slices of bytes, no arrays of their own."""
+        ordinals, frequencies, lengths = (part.tobytes() for part in (self.ordinals, self.frequencies, self.lengths))
+        for term, (start, end) in zip(self.terms, pairwise(self.bounds), strict=True):
+            yield term, ordinals[4 * start : 4 * end] + frequencies[2 * start : 2 * end] + lengths[4 * start : 4 * end]
+
+
+def build(chunks: Iterable[tuple[int, Sequence[str]]]) -> tuple[Members, NewPostings]:
+    """A segment of new chunks, each given as its id and its terms."""
     ordered = sorted(chunks, key=lambda chunk: chunk[0])
     lengths = np.fromiter((len(terms) for _, terms in ordered), LENGTH, len(ordered))
-    found: defaultdict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-    for ordinal, (_, terms) in enumerate(ordered):
-        for term, frequency in Counter(terms).items():
-            ordinals, frequencies = found[term]
-            ordinals.append(ordinal)
-            frequencies.append(min(frequency, MOST_FREQUENT))
     members = Members(
         chunk_ids=np.fromiter((chunk_id for chunk_id, _ in ordered), CHUNK_ID, len(ordered)),
         lengths=lengths,
         dead=np.zeros(len(ordered), np.bool_),
     )
-    return members, {term: _postings(*found[term], lengths) for term in sorted(found)}
-
-
-def _postings(ordinals: list[int], frequencies: list[int], lengths: NDArray[np.uint32]) -> Postings:
-    places = np.array(ordinals, ORDINAL)
-    return Postings(ordinals=places, frequencies=np.array(frequencies, FREQUENCY), lengths=lengths[places])
+    # Terms as numbers, in the order in which they were first met: looking one up then costs no Python.
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    occurrences = np.fromiter(
+        map(numbers.__getitem__, chain.from_iterable(terms for _, terms in ordered)), np.int64, int(lengths.sum())
+    )
+    terms = sorted(numbers)
+    rank = np.empty(len(terms), np.int64)
+    rank[np.fromiter(map(numbers.__getitem__, terms), np.int64, len(terms))] = np.arange(len(terms))
+    places = np.repeat(np.arange(len(ordered), dtype=np.int64), lengths)
+    # One number for each pair of term and chunk: sorted, they are the postings one after the other.
+    size = max(len(ordered), 1)
+    pairs, counts = np.unique(rank[occurrences] * size + places, return_counts=True)
+    ordinals = (pairs % size).astype(ORDINAL)
+    return members, NewPostings(
+        terms=terms,
+        bounds=np.searchsorted(pairs, np.arange(len(terms) + 1) * size).tolist(),
+        ordinals=ordinals,
+        frequencies=np.minimum(counts, MOST_FREQUENT).astype(FREQUENCY),
+        lengths=lengths[ordinals],
+    )
 
 
 class Merger:

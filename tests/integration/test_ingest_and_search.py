@@ -246,7 +246,7 @@ def test_bad_searches_are_400_with_a_sentence_and_a_code(client: Client, guide: 
 @pytest.mark.parametrize(
     ("raw", "detail"),
     [
-        (b"null", "query: Send a query of 1 to 4000 characters."),
+        (b"null", "Send a JSON object."),
         (rb'{"query": "a\ud800"}', "query: Remove lone surrogates: they are no characters."),
     ],
 )
@@ -272,88 +272,6 @@ def test_an_unknown_collection_is_404(client: Client) -> None:
     answer = client.post("/api/rag/collections/nowhere/search", {"query": "x"}, content_type="application/json")
     assert answer.status_code == 404
     assert answer.json()["detail"] == "Collection 'nowhere' not found"
-
-
-@pytest.mark.parametrize("sent", ["docs/a.md", "..", "n" * 300 + ".md", "C:\\tmp\\x.md", "&amp;.md", "ünï ☃.md"])
-def test_an_upload_s_source_is_its_name_as_sent(client: Client, guide: str, sent: str) -> None:
-    body = (
-        b'--x\r\nContent-Disposition: form-data; name="file"; filename="'
-        + sent.encode()
-        + b'"\r\n\r\n# T\n\nwords\r\n--x--\r\n'
-    )
-    answer = client.post(
-        f"/api/rag/collections/{guide}/documents", body, content_type="multipart/form-data; boundary=x"
-    )
-    assert answer.status_code == 202, answer.content
-    assert [item["source"] for item in answer.json()["items"]] == [sent]
-
-
-def form(*parts: bytes) -> bytes:
-    return b"".join(b"--x\r\n" + part + b"\r\n" for part in parts) + b"--x--\r\n"
-
-
-def file_part(name: bytes, content: bytes = b"# T\n\nwords") -> bytes:
-    return b'Content-Disposition: form-data; name="file"; filename="' + name + b'"\r\n\r\n' + content
-
-
-@pytest.mark.parametrize(
-    ("name", "source", "state", "code"),
-    [
-        (b"\xfcber.md", "über.md", "succeeded", ""),
-        ("über.md".encode(), "über.md", "succeeded", ""),
-        (b"n" * 1100 + b".md", "n" * 1024, "failed", "invalid_source"),
-        (b"", "", "failed", "invalid_source"),
-        (b"a%22b.md", 'a"b.md', "succeeded", ""),
-    ],
-)
-def test_no_file_of_an_upload_is_lost_because_of_its_name(
-    client: Client, guide: str, name: bytes, source: str, state: str, code: str
-) -> None:
-    address = f"/api/rag/collections/{guide}/documents"
-    body = form(file_part(b"good.md"), file_part(name))
-    job = work_off(client.post(address, body, "multipart/form-data; boundary=x"), client)
-    good, other = job["items"]
-    assert (good["source"], good["state"]) == ("good.md", "succeeded")
-    assert (other["source"], other["state"], other.get("code") or "") == (source, state, code)
-
-
-def test_the_empty_file_field_of_a_browser_s_form_is_no_file(client: Client, guide: str) -> None:
-    address = f"/api/rag/collections/{guide}/documents"
-    body = form(file_part(b"good.md"), file_part(b"", b""))
-    job = work_off(client.post(address, body, "multipart/form-data; boundary=x"), client)
-    assert [item["source"] for item in job["items"]] == ["good.md"]
-
-
-@pytest.mark.parametrize(
-    ("part", "code"),
-    [
-        (b"X-Nothing: here\r\n\r\ntext", "malformed_form"),
-        (b'Content-Disposition: form-data; name="file"\r\n\r\ntext', "invalid"),
-        (b'Content-Disposition: form-data; name="other"\r\n\r\ntext', "invalid"),
-        (b"A: " + b"x" * 20_000 + b"\r\n\r\ntext", "malformed_form"),
-    ],
-)
-def test_a_part_that_is_not_understood_is_refused_and_not_left_out(
-    client: Client, guide: str, part: bytes, code: str
-) -> None:
-    address = f"/api/rag/collections/{guide}/documents"
-    answer = client.post(address, form(file_part(b"good.md"), part), "multipart/form-data; boundary=x")
-    assert (answer.status_code, answer.json()["code"]) == (400, code)
-
-
-def test_files_of_one_base_name_in_two_folders_are_two_documents(client: Client, guide: str) -> None:
-    parts = b"".join(
-        b'--x\r\nContent-Disposition: form-data; name="file"; filename="%s/README.md"\r\n\r\n# T\n\nwords\r\n' % folder
-        for folder in (b"a", b"b")
-    )
-    answer = client.post(
-        f"/api/rag/collections/{guide}/documents", parts + b"--x--\r\n", "multipart/form-data; boundary=x"
-    )
-    job = work_off(answer, client)
-    assert {item["source"]: item["state"] for item in job["items"]} == {
-        "a/README.md": "succeeded",
-        "b/README.md": "succeeded",
-    }
 
 
 @pytest.mark.parametrize("name", ["..", ".", "x" * 513])

@@ -34,8 +34,17 @@ VERBS = {
     ("collections", "POST"): Verb.WRITE,
     ("collection", "GET"): Verb.READ,
     ("collection", "DELETE"): Verb.DELETE,
+    ("collection", "PATCH"): Verb.WRITE,
     ("collection-metadata", "PUT"): Verb.WRITE,
+    ("metadata-values", "GET"): Verb.READ,
+    ("documents", "GET"): Verb.READ,
+    ("documents", "POST"): Verb.WRITE,
+    ("documents", "DELETE"): Verb.DELETE,
+    ("document", "GET"): Verb.READ,
+    ("document", "PATCH"): Verb.WRITE,
+    ("query", "POST"): Verb.SEARCH,
     ("search", "POST"): Verb.SEARCH,
+    ("empty", "DELETE"): Verb.DELETE,
     ("ingest", "POST"): Verb.WRITE,
     ("sources", "GET"): Verb.READ,
     ("sources", "DELETE"): Verb.DELETE,
@@ -114,7 +123,7 @@ def job(db: None, client: Client) -> Job:
 
 def call(client: Client, route: Route, method: str, job: Job) -> Any:
     """The route about the collection `docs` and its job, with as little else as possible."""
-    values = {"name": "docs", "job_id": job.pk}
+    values = {"name": "docs", "job_id": job.pk, "document_id": "a"}
     path = reverse(route.name, kwargs={key: values[key] for key in route.parameters})
     body = b'{"name": "docs"}' if (route.name, method) == ("collections", "POST") else b"{}"
     return client.generic(method, path, b"" if method == "GET" else body, content_type="application/json")

@@ -146,7 +146,7 @@ def test_a_form_sent_in_pieces_is_read_to_its_end() -> None:
         pieces=(part[:9], part[9:], b"--cut--\r\n"),
     )
     assert answer.status == 400
-    assert answer.json()["detail"].startswith("colour: not expected.")
+    assert answer.json()["detail"].startswith("The field 'colour' is not expected.")
 
 
 def test_no_body_in_pieces_is_an_empty_one() -> None:

@@ -95,6 +95,11 @@ def pages(rows: Rows) -> dict[str, tuple[str, ...]]:
             "collections.view_collection",
             "collections.delete_collection",
         ),
+        f"collections/collection/{collection}/empty/": (
+            "collections.view_collection",
+            "collections.delete_document",
+            "collections.delete_chunk",
+        ),
         "collections/collection/query/": ("collections.view_collection", "collections.view_chunk"),
         "collections/document/": ("collections.view_document",),
         f"collections/document/{document}/change/": ("collections.view_document",),

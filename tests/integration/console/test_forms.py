@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -99,6 +100,34 @@ def test_an_empty_file_does_not_stop_the_others(root: Client, rows: Rows) -> Non
     root.post(UPLOAD, {"collection": "handbook", "file": files})
     job = Job.objects.exclude(pk=rows.job.pk).get()
     assert job.items.count() == 2
+
+
+def posted(root: Client, *parts: bytes) -> Any:
+    body = b"".join(b"--x\r\n" + part + b"\r\n" for part in parts) + b"--x--\r\n"
+    return root.post(UPLOAD, body, content_type="multipart/form-data; boundary=x")
+
+
+def file_part(name: bytes) -> bytes:
+    return b'Content-Disposition: form-data; name="file"; filename="' + name + b'"\r\n\r\n# T\n\nwords'
+
+
+COLLECTION = b'Content-Disposition: form-data; name="collection"\r\n\r\nhandbook'
+
+
+def test_no_uploaded_file_is_lost_because_of_its_name(root: Client, rows: Rows) -> None:
+    names = [b"a/README.md", b"b/README.md", b"\xfcber.md", b"..", b"..\\y.md", b"n" * 1100]
+    assert posted(root, COLLECTION, *map(file_part, names)).status_code == 302
+    job = Job.objects.latest("created_at")
+    sources = list(Item.objects.filter(job=job).order_by("ordinal").values_list("source", flat=True))
+    assert sources == ["a/README.md", "b/README.md", "über.md", "..", "..\\y.md", "n" * 1024]
+
+
+def test_a_form_that_was_cut_off_is_refused_with_a_page(root: Client, rows: Rows) -> None:
+    body = b"--x\r\n" + COLLECTION + b"\r\n--x\r\n" + file_part(b"a.md")
+    answer = root.post(UPLOAD, body, content_type="multipart/form-data; boundary=x")
+    assert (answer.status_code, answer.headers["Content-Type"]) == (400, "text/html; charset=utf-8")
+    assert b"could not be read" in answer.content
+    assert not Job.objects.filter(items__source="a.md").exists()
 
 
 def test_uploads_that_cannot_be_are_refused_beside_the_form(root: Client, rows: Rows) -> None:

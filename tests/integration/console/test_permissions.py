@@ -20,6 +20,7 @@ ALL = (
     "collections.view_document",
     "collections.delete_document",
     "collections.view_chunk",
+    "collections.delete_chunk",
     "ingest.view_job",
     "ingest.add_job",
     "ingest.change_job",
@@ -55,6 +56,7 @@ def test_writing_needs_its_own_permission(login: Login, rows: Rows) -> None:
     changes = {
         f"collections/collection/{rows.collection.pk}/change/": ("collections.change_collection", {"metadata": "{}"}),
         f"collections/collection/{rows.collection.pk}/delete/": ("collections.delete_collection", {"name": "handbook"}),
+        f"collections/collection/{rows.collection.pk}/empty/": ("collections.delete_chunk", {"name": "handbook"}),
         f"collections/document/{rows.document.pk}/delete/": ("collections.delete_document", {}),
         f"ingest/job/{rows.job.pk}/cancel/": ("ingest.change_job", {}),
         f"ingest/job/{rows.job.pk}/retry/": ("ingest.change_job", {}),

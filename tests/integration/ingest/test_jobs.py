@@ -17,7 +17,8 @@ from ingest_app import indexing, work
 from ingest_app.leases import CancelledError, LeaseLostError, claim, hold, renew
 from ingest_app.models import Item, Job, Payload
 from ingest_app.selectors import report
-from ingest_app.submitting import Source, cancel_job, retry_job, submit
+from ingest_app.steering import cancel_job, retry_job
+from ingest_app.submitting import Source, submit
 from ingest_app.work import reap, run_job
 from search_app.services import search
 
@@ -249,8 +250,8 @@ def test_a_job_that_has_not_ended_cannot_be_retried(collection: Collection) -> N
 def test_the_reaper_announces_what_nobody_works_on(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     announced: list[str] = []
 
-    def announce(*, job_id: str, expires_seconds: float) -> None:
-        assert expires_seconds == 10
+    def announce(*, job_id: str, kind: str, expires_seconds: float) -> None:
+        assert (kind, expires_seconds) == ("ingest", 10)
         announced.append(job_id)
 
     monkeypatch.setattr(work, "dispatch", announce)

@@ -17,7 +17,8 @@ from core_app.errors import Conflict, RagsiteError
 from ingest_app import services, work
 from ingest_app.leases import claim, hold
 from ingest_app.models import Item, Job, Payload
-from ingest_app.submitting import Source, cancel_job, retry_job, submit
+from ingest_app.steering import cancel_job, retry_job
+from ingest_app.submitting import Source, submit
 from ingest_app.work import run_job
 from search_app.services import search
 

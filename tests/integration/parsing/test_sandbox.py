@@ -53,6 +53,36 @@ def refused(parser: ParserProcess, name: str, content: bytes) -> str:
     return caught.value.code
 
 
+class Cancelled(Exception):
+    pass
+
+
+SLOW = b"<html><body><table>" + b"<tr><td>cell</td><td>more <b>bold</b></td></tr>" * 60_000 + b"</table></body></html>"
+
+
+def test_a_file_can_be_given_up_while_it_is_read(parser: ParserProcess) -> None:
+    calls = iter(range(1000))
+
+    def check() -> None:
+        if next(calls) == 1:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        parser.parse(name="slow.html", content=SLOW, check=check)
+    assert next(calls) == 2, "it took more than two looks, so it really was being read"
+    assert parser.parse(name="a.md", content=PAGE).title == "Title"
+
+
+def test_the_stop_of_a_server_is_not_a_crash_of_the_file(parser: ParserProcess) -> None:
+    """SIGTERM reaches the worker's whole group; the worker decides what becomes of the file in hand."""
+    parser.parse(name="a.md", content=PAGE)
+
+    def check() -> None:
+        os.kill(child_of(parser), signal.SIGTERM)
+
+    assert parser.parse(name="slow.html", content=SLOW, check=check).text.count("cell") == 60_000
+
+
 def test_the_child_answers_as_the_parser_does(parser: ParserProcess) -> None:
     found = parser.parse(name="folder/ä ☃.md", content=PAGE)
     assert found == parse(name="folder/ä ☃.md", content=PAGE)
@@ -84,6 +114,10 @@ def test_a_child_that_dies_over_a_file_is_a_crash_and_the_next_file_is_parsed(pa
     codes: list[str] = []
     reader = threading.Thread(target=lambda: codes.append(refused(parser, "a.md", PAGE)))
     reader.start()
+    deadline = time.monotonic() + 20
+    while parser._child is None or parser._child._files < 2:  # until the file is on its way
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     os.kill(pid, signal.SIGSEGV)
     os.kill(pid, signal.SIGCONT)
     reader.join()

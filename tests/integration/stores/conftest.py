@@ -1,7 +1,13 @@
 from __future__ import annotations
 
-import pytest
+from collections.abc import Iterator
+from typing import Any
 
+import pytest
+from django.db import connection
+from psycopg import sql
+
+from stores_app import hnsw, maintenance, search_plan
 from tests.integration.stores.shelf import Shelf, new_shelf
 
 
@@ -9,3 +15,24 @@ from tests.integration.stores.shelf import Shelf, new_shelf
 def shelf(db: None) -> Shelf:
     """A collection of vectors in the plane, compared by cosine."""
     return new_shelf()
+
+
+@pytest.fixture
+def small_indexes(
+    transactional_db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[pytest.MonkeyPatch]:
+    """A hundred vectors of 16 numbers get an index, every search uses it, and none outlives the test."""
+    section = settings.RAGSITE.vector_database.model_copy(update={"index_bytes": 6400})
+    settings.RAGSITE = settings.RAGSITE.model_copy(update={"vector_database": section})
+    for cost in ("_VISIT", "_VISIT_FILTERED"):
+        monkeypatch.setattr(search_plan, cost, 0.0)
+    monkeypatch.setattr(maintenance, "_SECONDS", 0.02)
+    with connection.cursor() as cursor:
+        # Over so few vectors the planner would rather not.
+        cursor.execute("SET enable_sort = off")
+        try:
+            yield monkeypatch
+        finally:
+            cursor.execute("RESET enable_sort")
+            for index in hnsw.catalogued():
+                cursor.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(index.name)))

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ingest_app.chunking import chunk, contextual_text
+from collections_app.context import contextual_text
+from ingest_app.chunking import chunk
 from ingest_app.parsing import Heading, PageStart, ParsedDocument, parse
 
 PIECES = (
@@ -87,6 +88,14 @@ UNBROKEN = {
     "list": "- item with some words\n" * 2_000,
     "code": "```\n" + "value = 1\n" * 4_000,
 }
+
+
+def test_long_runs_of_blank_space_are_not_given_to_the_splitter() -> None:
+    """A hundred thousand line breaks cost it more than a minute."""
+    text = "# A\n\nfirst" + "\n" * 3000 + "second" + " \n" * 3000 + "third\n"
+    chunks = chunk(markdown(text), size=50, overlap=8, count_tokens=count_tokens)
+    assert [found.text.split()[-1] for found in chunks] == ["first", "second", "third"]
+    assert max(len(found.text) for found in chunks) < 100
 
 
 @pytest.mark.parametrize("text", UNBROKEN.values(), ids=UNBROKEN.keys())

@@ -75,3 +75,12 @@ def test_a_clients_mistake_is_no_alarm_of_the_database(tmp_path: Path) -> None:
     log = LogFile(tmp_path / "x", alarms=logs.DATABASE_ALARMS)
     assert not log.is_alarm("ERROR:  duplicate key value violates unique constraint")
     assert log.is_alarm("PANIC:  could not write to file")
+
+
+def test_the_logs_of_a_few_runs_are_kept(tmp_path: Path) -> None:
+    for run in range(9):
+        log = LogFile(tmp_path / "web.log")
+        log.begin()
+        log.path.write_text(f"run {run}\n", encoding="utf-8")
+    kept = {path.name: path.read_text(encoding="utf-8").strip() for path in tmp_path.iterdir()}
+    assert kept == {"web.log": "run 8"} | {f"web.log.{n}": f"run {8 - n}" for n in range(1, 6)}

@@ -43,8 +43,8 @@ def test_every_process_runs_under_our_own_python(tmp_path: Path) -> None:
     plan = server_plan(Options(data=tmp_path))
     commands = [*plan.prepare.values(), *plan.children.values(), *plan.accounts.values(), *plan.demo.values()]
     assert {command[0] for command in commands} == {sys.executable}
-    assert list(plan.children) == ["web", "worker", "control", "beat"]
-    for name, queue in {"worker": "default", "control": "control"}.items():
+    assert list(plan.children) == ["web", "worker", "control", "maintenance", "beat"]
+    for name, queue in {"worker": "default", "control": "control", "maintenance": "maintenance"}.items():
         command = plan.children[name]
         assert command[command.index("-Q") + 1] == queue
         assert command[command.index("--pool") + 1] == "solo"

@@ -27,7 +27,8 @@ class InMemoryIndex:
     next_id: int = 1
 
     def add(self, chunks: Mapping[int, Sequence[str]]) -> None:
-        self._keep(*build(chunks.items()))
+        members, postings = build(chunks.items())
+        self._keep(members, {term: Postings.unpack(data) for term, data in postings.packed()})
 
     def _keep(self, members: Members, postings: dict[str, Postings]) -> None:
         self.members[self.next_id] = members

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +16,12 @@ from stores_app.lexical.postings import (
     pack_bitmap,
     unpack_bitmap,
 )
+
+
+def built(chunks: Iterable[tuple[int, Sequence[str]]]) -> tuple[Members, dict[str, Postings]]:
+    """A new segment as it is read back."""
+    members, postings = build(chunks)
+    return members, {term: Postings.unpack(data) for term, data in postings.packed()}
 
 
 def test_packing_is_reversed_by_unpacking() -> None:
@@ -52,7 +60,7 @@ def test_bitmaps_survive_packing(bits: list[bool]) -> None:
 
 
 def test_a_segment_is_ordered_by_chunk_id_and_term() -> None:
-    members, postings = build([(30, ["b", "a", "b"]), (10, ["b"]), (20, [])])
+    members, postings = built([(30, ["b", "a", "b"]), (10, ["b"]), (20, [])])
     assert members.chunk_ids.tolist() == [10, 20, 30]
     assert members.lengths.tolist() == [1, 0, 3]
     assert (members.size, members.live, members.live_length) == (3, 3, 4)
@@ -63,13 +71,13 @@ def test_a_segment_is_ordered_by_chunk_id_and_term() -> None:
 
 
 def test_frequencies_saturate_and_lengths_do_not() -> None:
-    _, postings = build([(1, ["a"] * (MOST_FREQUENT + 10))])
+    _, postings = built([(1, ["a"] * (MOST_FREQUENT + 10))])
     assert postings["a"].frequencies.tolist() == [MOST_FREQUENT]
     assert postings["a"].lengths.tolist() == [MOST_FREQUENT + 10]
 
 
 def test_removing_twice_or_the_unknown_changes_nothing() -> None:
-    members, _ = build([(1, ["a"]), (2, ["a", "b"])])
+    members, _ = built([(1, ["a"]), (2, ["a", "b"])])
     once = members.without([2, 99])
     assert (once.live, once.live_length) == (1, 1)
     twice = once.without([2])
@@ -78,8 +86,8 @@ def test_removing_twice_or_the_unknown_changes_nothing() -> None:
 
 
 def test_merging_keeps_order_and_leaves_the_dead_behind() -> None:
-    first, of_first = build([(1, ["a"]), (5, ["a", "a"]), (9, ["b"])])
-    second, of_second = build([(3, ["a", "b"]), (7, ["c"])])
+    first, of_first = built([(1, ["a"]), (5, ["a", "a"]), (9, ["b"])])
+    second, of_second = built([(3, ["a", "b"]), (7, ["c"])])
     parts = {11: first.without([1]), 12: second.without([7])}
     merger = Merger(parts)
     assert merger.members.chunk_ids.tolist() == [3, 5, 9]
@@ -101,14 +109,14 @@ def test_a_merge_equals_a_segment_built_of_the_survivors(texts: dict[int, list[s
     parts: dict[int, Members] = {}
     found: dict[str, list[tuple[int, Postings]]] = {}
     for part in set(part_of.values()):
-        members, postings = build((key, texts[key]) for key in texts if part_of[key] == part)
+        members, postings = built((key, texts[key]) for key in texts if part_of[key] == part)
         parts[part] = members.without(sorted(gone))
         for term, of_term in postings.items():
             found.setdefault(term, []).append((part, of_term))
     merger = Merger(parts)
     merged = {term: merger.merged(of_term) for term, of_term in sorted(found.items())}
 
-    members, expected = build((key, terms) for key, terms in texts.items() if key not in gone)
+    members, expected = built((key, terms) for key, terms in texts.items() if key not in gone)
     assert merger.members.chunk_ids.tolist() == members.chunk_ids.tolist()
     assert merger.members.lengths.tolist() == members.lengths.tolist()
     packed = {term: postings.pack() for term, postings in merged.items() if len(postings.ordinals)}

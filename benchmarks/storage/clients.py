@@ -1,0 +1,129 @@
+"""One vocabulary for both servers. Bodies are encoded before the clock starts: servers are measured, not clients."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import httpx
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.storage.corpus import Corpus
+
+BATCH = 1000
+JSON = {"Content-Type": "application/json"}
+
+
+class Client(Protocol):
+    """What is measured."""
+
+    def create(self, name: str) -> None: ...
+    def bodies(self, corpus: Corpus) -> Iterator[bytes]: ...
+    def add(self, name: str, body: bytes) -> None: ...
+    def query(self, name: str, vector: NDArray[np.float32], where: dict[str, Any], limit: int) -> list[str]: ...
+    def wait_for_index(self, name: str) -> None: ...
+    def empty(self, name: str, corpus: Corpus) -> None: ...
+
+
+class Ragsite:
+    """Ragsite's storage API."""
+
+    def __init__(self, url: str) -> None:
+        self.http = httpx.Client(base_url=url, timeout=600)
+
+    def create(self, name: str) -> None:
+        self.http.post("/collections", json={"name": name}).raise_for_status()
+
+    def bodies(self, corpus: Corpus) -> Iterator[bytes]:
+        for start in range(0, len(corpus), BATCH):
+            chosen = range(start, min(start + BATCH, len(corpus)))
+            documents = [
+                {
+                    "id": corpus.ids[index],
+                    "text": corpus.texts[index],
+                    "metadata": corpus.metadata[index],
+                    "embedding": corpus.vectors[index].tolist(),
+                }
+                for index in chosen
+            ]
+            yield json.dumps({"documents": documents}).encode()
+
+    def add(self, name: str, body: bytes) -> None:
+        self.http.post(f"/collections/{name}/documents", content=body, headers=JSON).raise_for_status()
+
+    def query(self, name: str, vector: NDArray[np.float32], where: dict[str, Any], limit: int) -> list[str]:
+        body = {"query_embedding": vector.tolist(), "top_k": limit, "where": where}
+        answer = self.http.post(f"/collections/{name}/query", json=body).raise_for_status()
+        return [hit["id"] for hit in answer.json()["results"]]
+
+    def documents(self, name: str, where: dict[str, Any]) -> int:
+        """A page of documents by metadata; how many there are."""
+        answer = self.http.get(f"/collections/{name}/documents", params={"where": json.dumps(where)})
+        return int(answer.raise_for_status().json()["total"])
+
+    def wait_for_index(self, name: str) -> None:
+        """Until a job has built the collection's vector index."""
+        deadline = time.monotonic() + 900
+        while time.monotonic() < deadline:
+            jobs = self.http.get("/api/rag/jobs", params={"collection": name}).raise_for_status().json()["jobs"]
+            states = [job["state"] for job in jobs if job["kind"] == "index"]
+            if states and all(state == "succeeded" for state in states):
+                return
+            time.sleep(0.1)
+        raise RuntimeError("The vector index was not built in 15 minutes.")
+
+    def empty(self, name: str, corpus: Corpus) -> None:
+        answer = self.http.delete(f"/collections/{name}/documents/all").raise_for_status()
+        assert answer.json()["count_deleted"] == len(corpus)
+
+
+class Chroma:
+    """chromadb's server; embeddings travel in base64, as its own client sends them."""
+
+    def __init__(self, url: str) -> None:
+        self.http = httpx.Client(
+            base_url=f"{url}/api/v2/tenants/default_tenant/databases/default_database", timeout=900
+        )
+        self._ids: dict[str, str] = {}
+
+    def create(self, name: str) -> None:
+        answer = self.http.post("/collections", json={"name": name, "metadata": {"hnsw:space": "cosine"}})
+        self._ids[name] = answer.raise_for_status().json()["id"]
+
+    def bodies(self, corpus: Corpus) -> Iterator[bytes]:
+        for start in range(0, len(corpus), BATCH):
+            chosen = slice(start, start + BATCH)
+            vectors = [base64.b64encode(vector.astype("<f4").tobytes()).decode() for vector in corpus.vectors[chosen]]
+            body = {
+                "ids": corpus.ids[chosen],
+                "embeddings": vectors,
+                "documents": corpus.texts[chosen],
+                "metadatas": corpus.metadata[chosen],
+            }
+            yield json.dumps(body).encode()
+
+    def add(self, name: str, body: bytes) -> None:
+        self.http.post(f"/collections/{self._ids[name]}/add", content=body, headers=JSON).raise_for_status()
+
+    def query(self, name: str, vector: NDArray[np.float32], where: dict[str, Any], limit: int) -> list[str]:
+        body = {
+            "query_embeddings": [vector.tolist()],
+            "n_results": limit,
+            "where": where or None,
+            "include": ["documents", "metadatas", "distances"],
+        }
+        answer = self.http.post(f"/collections/{self._ids[name]}/query", json=body).raise_for_status()
+        return list(answer.json()["ids"][0])
+
+    def wait_for_index(self, name: str) -> None:
+        """It indexes while it adds."""
+
+    def empty(self, name: str, corpus: Corpus) -> None:
+        # There is no call for it; a list of all ids at once is more than it takes.
+        for start in range(0, len(corpus), 5000):
+            body = {"ids": corpus.ids[start : start + 5000]}
+            self.http.post(f"/collections/{self._ids[name]}/delete", json=body).raise_for_status()

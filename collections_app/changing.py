@@ -1,0 +1,88 @@
+"""Changing one stored chunk: its metadata in place; its text and embedding by a new row in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import connection, transaction
+
+from collections_app.context import contextual_text
+from collections_app.models import Chunk, Collection
+from collections_app.reading import StoredChunk, find_chunk
+from collections_app.removing import Stored, remove
+from collections_app.selectors import get_collection
+from collections_app.services import lock_collection, space_of, touch
+from core_app.errors import InvalidInput
+from core_app.ports import IndexedChunk, Vectors
+from core_app.sql import statement
+from core_app.wiring import store
+
+#: Where an ingested chunk comes from is no matter of opinion.
+SYSTEM_FIELDS = ("source", "page_number", "chunk_index", "section")
+
+
+def change_chunk(
+    *,
+    collection_name: str,
+    external_id: str,
+    metadata: Mapping[str, Any] | None = None,
+    text: str | None = None,
+    embedding: Vectors | None = None,
+) -> StoredChunk:
+    """Merge metadata (a null takes its key away) and replace the embedding, with a new text or the old one.
+
+    `embedding` has the shape (dimension,). A text alone would no longer fit its embedding: InvalidInput.
+    Of an ingested chunk the system fields stay as they are, and its source is ingested anew when it is
+    sent again. Raises NotFound.
+    """
+    if text is not None and embedding is None:
+        raise InvalidInput("embedding: send the embedding of the new text with it.", code="embeddings_required")
+    with transaction.atomic():
+        collection = lock_collection(collection_id=get_collection(name=collection_name).pk)
+        chunk = find_chunk(collection=collection, external_id=external_id)
+        _check_system_fields(chunk, metadata or {})
+        patch = metadata or {}
+        taken_away = {key for key, value in patch.items() if value is None}
+        merged = {**chunk.metadata, **patch}
+        chunk.metadata = {key: value for key, value in merged.items() if key not in taken_away}
+        chunk.text = chunk.text if text is None else text
+        if embedding is None:
+            chunk.save(update_fields=["metadata"])
+        else:
+            _replace(collection, chunk, embedding)
+        if chunk.document_id is not None:
+            with connection.cursor() as cursor:
+                cursor.execute(statement("collections_app", "recount_documents"), {"document_ids": [chunk.document_id]})
+        touch(collection=collection)
+    return StoredChunk(id=chunk.external_id, text=chunk.text, metadata=chunk.metadata, embedding=embedding)
+
+
+def _check_system_fields(chunk: Chunk, metadata: Mapping[str, Any]) -> None:
+    if chunk.document is None:
+        return
+    for key in SYSTEM_FIELDS:
+        if key in metadata and metadata[key] != chunk.metadata.get(key):
+            raise InvalidInput(
+                f"metadata.{key}: is set by ingestion and cannot be changed. Use another key.", code="system_field"
+            )
+
+
+def _replace(collection: Collection, chunk: Chunk, embedding: Vectors) -> None:
+    """A new row with a key of its own: the index knows the old key's words and vector for ever."""
+    generation = collection.active_generation
+    assert generation is not None, "a collection with a chunk has a generation"
+    old = Stored(
+        external_id=chunk.external_id, chunk_id=chunk.pk, position=chunk.position, document_id=chunk.document_id
+    )
+    remove(collection=collection, chunks=[old])
+    chunk.pk = None
+    chunk.save(force_insert=True)
+    indexed = chunk.text
+    if chunk.document is not None:
+        indexed = contextual_text(title=chunk.document.title, section=chunk.section_path, text=chunk.text)
+    store(collection.store).add(
+        space=space_of(generation),
+        language=collection.language,
+        chunks=[IndexedChunk(chunk_id=chunk.pk, text=indexed, embedding=embedding)],
+    )

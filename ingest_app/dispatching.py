@@ -1,0 +1,34 @@
+"""Telling workers that a job waits: which queue each kind of job goes to."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from celery import current_app
+from kombu.exceptions import OperationalError
+
+from ingest_app.models import Job
+
+logger = logging.getLogger(__name__)
+
+RUN_JOB = "ingest.run_job"
+
+#: Somebody waits for an emptying, so it never stands behind files; a long index build holds up neither.
+QUEUES: Mapping[str, str] = MappingProxyType(
+    {
+        Job.Kind.INGEST: "default",
+        Job.Kind.EMPTY: "control",
+        Job.Kind.INDEX: "maintenance",
+        Job.Kind.RECLAIM: "maintenance",
+    }
+)
+
+
+def dispatch(*, job_id: str, kind: str, expires_seconds: float | None = None) -> None:
+    """Tell a worker that a job is waiting. A lost message costs time, nothing else: the reaper repeats it."""
+    try:
+        current_app.send_task(RUN_JOB, args=[job_id], queue=QUEUES[kind], expires=expires_seconds, retry=False)
+    except (OperationalError, OSError):
+        logger.warning("the broker cannot be reached; job %s waits for the next round", job_id, exc_info=True)

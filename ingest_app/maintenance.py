@@ -1,0 +1,86 @@
+"""Upkeep of what searches read: vector indexes are built, the space of deleted rows is given back."""
+
+from __future__ import annotations
+
+import uuid
+from functools import partial
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from collections_app.models import Collection
+from collections_app.services import CollectionGone, space_of
+from core_app.sql import statement
+from core_app.wiring import app_settings, store
+from ingest_app.dispatching import dispatch
+from ingest_app.itemless import succeed, tell
+from ingest_app.leases import Heartbeat, Lease, hold
+from ingest_app.models import Job
+
+ROOM = "ingest_app"
+
+
+def request_index(*, collection_id: int) -> bool:
+    """Have a collection's vector index built anew; False where such a job is on its way already."""
+    job = Job(kind=Job.Kind.INDEX, collection_id=collection_id)
+    with transaction.atomic():
+        Job.objects.bulk_create([job], ignore_conflicts=True)
+        added = Job.objects.filter(pk=job.pk).exists()
+        if added:
+            transaction.on_commit(partial(dispatch, job_id=str(job.pk), kind=Job.Kind.INDEX))
+    return added
+
+
+def request_reclaim(*, collection: Collection | None = None) -> uuid.UUID:
+    """Have space given back; the job that will, which is the one that is on it already where there is one.
+
+    `collection` is what was emptied, if it was one.
+    """
+    values = {
+        "id": uuid.uuid4(),
+        "collection_id": collection.pk if collection is not None else None,
+        "now": timezone.now(),
+    }
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(statement(ROOM, "request_reclaim"), values)
+            job_id: uuid.UUID = cursor.fetchone()[0]
+        transaction.on_commit(partial(dispatch, job_id=str(job_id), kind=Job.Kind.RECLAIM))
+    return job_id
+
+
+def build_index(lease: Lease, heartbeat: Heartbeat) -> None:
+    """The work of a job of the kind `index`; nothing to do where it was done meanwhile."""
+    found = Collection.objects.select_related("active_generation").filter(pk=lease.collection_id).first()
+    if found is None:
+        raise CollectionGone
+    indexed = unindexed = 0
+    if found.active_generation is not None:
+        space, held = space_of(found.active_generation), store(found.store)
+        state = held.index_state(space=space)
+        if state.wanted:
+            total = state.indexed + state.unindexed
+            tell(lease=lease, step=f"Building an index over {total:,} vectors.", total=total)
+            held.build_index(space=space, check=heartbeat.check)
+            state = held.index_state(space=space)
+        indexed, unindexed = state.indexed, state.unindexed
+    with transaction.atomic():
+        succeed(job=hold(lease=lease), result={"indexed": indexed, "unindexed": unindexed})
+
+
+def reclaim(lease: Lease, heartbeat: Heartbeat) -> None:
+    """The work of a job of the kind `reclaim`, as often as it was asked for meanwhile."""
+
+    def check(step: str, done: int, total: int) -> None:
+        tell(lease=lease, step=f"Giving back space: {step}.", done=done, total=total)
+        heartbeat.check()
+
+    wanted = True
+    while wanted:
+        Job.objects.filter(pk=lease.job_id, lease_token=lease.token).update(again=False)
+        store(app_settings().vector_database.provider).reclaim(check=check)
+        with transaction.atomic():
+            job = hold(lease=lease)
+            wanted = job.again
+            if not wanted:
+                succeed(job=job, result={})

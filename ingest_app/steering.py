@@ -1,0 +1,81 @@
+"""Cancelling jobs and trying them again."""
+
+from __future__ import annotations
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from core_app.errors import Conflict
+from ingest_app.dispatching import dispatch
+from ingest_app.models import Item, Job
+
+
+def cancel_job(*, job: Job) -> Job:
+    """Stop a job: at once when nobody works on it, else after the batch or step in hand.
+
+    An emptying that is under way is taken back as a whole. Ended jobs stay as they are.
+    """
+    with transaction.atomic():
+        job = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
+        if job.finished_at is not None:
+            return job
+        job.cancel_requested = True
+        free = job.lease_expires_at is None or job.lease_expires_at < timezone.now()
+        if free:
+            finish_cancelled(job=job)
+        job.save()
+    return job
+
+
+def finish_cancelled(*, job: Job) -> None:
+    """Mark a job and what is left of it as cancelled; the caller holds the row and saves it."""
+    unfinished = (Item.State.QUEUED, Item.State.RUNNING)
+    Item.objects.filter(job=job, state__in=unfinished).update(state=Item.State.CANCELLED)
+    job.state = Job.State.CANCELLED
+    job.step = ""
+    job.lease_token = job.lease_expires_at = None
+    job.finished_at = timezone.now()
+
+
+def can_be_retried(*, job: Job) -> bool:
+    """Whether the job has ended and something of it failed or was cancelled that could still be done."""
+    if job.finished_at is None:
+        return False
+    if job.kind != Job.Kind.INGEST:
+        return job.state in (Job.State.FAILED, Job.State.CANCELLED)
+    return Item.objects.filter(job=job, state__in=_AGAIN, payload__isnull=False).exists()
+
+
+def retry_job(*, job: Job) -> Job:
+    """Queue an ended job again: its failed and cancelled items, or the whole of one without items.
+
+    Raises Conflict when the job still runs, has nothing that can be tried again, or another one is on
+    the same work by now.
+    """
+    try:
+        with transaction.atomic():
+            job = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
+            if job.finished_at is None:
+                raise Conflict("The job has not ended yet. Wait for it or cancel it first.", code="job_running")
+            if not can_be_retried(job=job):
+                raise Conflict("Nothing of the job failed that could be tried again.", code="nothing_to_retry")
+            again = Item.objects.filter(job=job, state__in=_AGAIN, payload__isnull=False)
+            again.update(state=Item.State.QUEUED, attempts=0, error="", code="")
+            _queue(job)
+            transaction.on_commit(lambda: dispatch(job_id=str(job.pk), kind=job.kind))
+    except IntegrityError:
+        raise Conflict("Another job does the same by now. Wait for that one.", code="job_running") from None
+    return job
+
+
+_AGAIN = (Item.State.FAILED, Item.State.CANCELLED)
+
+
+def _queue(job: Job) -> None:
+    job.state = Job.State.QUEUED
+    job.cancel_requested = job.again = False
+    job.finished_at = None
+    job.attempts = job.total = job.done = 0
+    job.seen_version = None
+    job.error = job.code = job.step = ""
+    job.save()

@@ -1,0 +1,1 @@
+"""The scenarios of the storage API, by their numbers, over real HTTP."""

@@ -1,0 +1,86 @@
+"""Renaming and aliases: a name means one collection, whoever asks first."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from collections_app.models import Alias
+from collections_app.services import create_collection
+
+pytestmark = pytest.mark.django_db
+
+
+def patch(client: Client, collection: str, **body: Any) -> Any:
+    return client.generic("PATCH", f"/collections/{collection}", json.dumps(body), content_type="application/json")
+
+
+@pytest.fixture(autouse=True)
+def _one() -> None:
+    create_collection(name="one")
+
+
+def test_the_old_name_goes_on_to_work_when_asked(client: Client) -> None:
+    renamed = patch(client, "one", name="two", keep_alias=True)
+    assert (renamed.json()["name"], renamed.json()["aliases"]) == ("two", ["one"])
+    for name in ("one", "two"):
+        assert client.get(f"/collections/{name}").json()["name"] == "two"
+        assert client.get(f"/collections/{name}/documents").status_code == 200
+
+
+def test_without_an_alias_it_is_gone_and_free(client: Client) -> None:
+    patch(client, "one", name="two")
+    assert client.get("/collections/one").status_code == 404
+    create_collection(name="one")
+
+
+def test_a_name_is_given_once(client: Client) -> None:
+    create_collection(name="other")
+    patch(client, "one", aliases=["first", "erste"])
+    for taken in ("first", "one"):
+        assert patch(client, "other", name=taken).status_code == 409
+        assert patch(client, "other", aliases=[taken]).status_code == 409
+        answer = client.post("/collections", {"name": taken}, content_type="application/json")
+        assert (answer.status_code, answer.json()["code"]) == (409, "collection_exists")
+    assert client.get("/collections/other").json()["aliases"] == []
+
+
+def test_back_to_an_alias_of_its_own(client: Client) -> None:
+    patch(client, "one", name="two", keep_alias=True)
+    assert patch(client, "two", name="one", keep_alias=True).json()["aliases"] == ["two"]
+
+
+def test_it_is_not_deleted_by_an_alias(client: Client) -> None:
+    patch(client, "one", aliases=["other"])
+    answer = client.delete("/collections/other")
+    assert (answer.status_code, answer.json()["code"]) == (409, "is_alias")
+    assert client.delete("/collections/one").status_code == 200
+    assert not Alias.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["", ".", "a/b", "x" * 513, "a\nb"])
+def test_what_is_no_name(client: Client, name: str) -> None:
+    assert patch(client, "one", name=name).status_code == 400
+    assert patch(client, "one", aliases=[name]).status_code == 400
+
+
+def test_aliases_are_bounded(client: Client) -> None:
+    assert patch(client, "one", aliases=[f"a{n}" for n in range(21)]).json()["code"] == "too_many_aliases"
+
+
+def test_vectors_of_callers_are_adopted_by_the_server_s_model(client: Client, settings: Any) -> None:
+    """README 7: until a model of the same dimension is set, text is searched by words alone."""
+    model = settings.RAGSITE.embedding.model
+    assert patch(client, "one", embedding_model="another").json()["code"] == "unknown_model"
+    document = {"text": "t", "embedding": [1.0, 2.0]}
+    path = "/collections/one/documents"
+    client.post(path, {"documents": [document]}, content_type="application/json")
+    assert patch(client, "one", embedding_model=model).json()["code"] == "embedding_mismatch"
+
+
+def test_listed_with_aliases(client: Client) -> None:
+    patch(client, "one", aliases=["b", "a"])
+    assert client.get("/collections").json()["collections"][0]["aliases"] == ["a", "b"]

@@ -1,0 +1,117 @@
+"""Documents, filters and the documents each finds: what users of other stores rely on, and what is new here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: By number: metadata and text.
+DOCUMENTS: dict[int, tuple[dict[str, Any], str]] = {
+    1: ({"k": "a", "n": 1}, "Alpha beta"),
+    2: ({"k": "b", "n": 2.5, "b": True}, "gamma"),
+    3: ({"n": 3}, "A beta\nand more"),
+    4: ({}, ""),
+    5: ({"k": "", "tags": ["x", "y"], "f": 1.0, "day": "2024-05-31", "none": None, "deep": {"k": "a"}}, "BETA"),
+}
+EVERY = {1, 2, 3, 4, 5}
+
+#: Each filter with the documents it finds, as the store that the language was taken from answers.
+GOLDEN: list[tuple[dict[str, Any], set[int]]] = [
+    ({"k": "a"}, {1}),
+    ({"k": {"$eq": "a"}}, {1}),
+    ({"k": {"$ne": "a"}}, {2, 3, 4, 5}),
+    ({"k": {"$nin": ["a", "b"]}}, {3, 4, 5}),
+    ({"k": {"$in": ["a", "b"]}}, {1, 2}),
+    ({"missing": {"$ne": "q"}}, EVERY),
+    ({"missing": {"$nin": ["q"]}}, EVERY),
+    ({"n": {"$gte": 1}}, {1, 2, 3}),
+    ({"n": {"$gt": 1}}, {2, 3}),
+    ({"n": {"$lt": 3}}, {1, 2}),
+    ({"n": {"$lte": 2.5}}, {1, 2}),
+    ({"missing": {"$gt": 0}}, set()),
+    ({"missing": {"$lte": 0}}, set()),
+    ({"missing": "q"}, set()),
+    ({"missing": {"$in": ["q"]}}, set()),
+    ({"n": 1.0}, {1}),
+    ({"f": 1}, {5}),
+    ({"n": {"$in": [1.0, 3]}}, {1, 3}),
+    ({"n": "1"}, set()),
+    ({"n": True}, set()),
+    ({"b": 1}, set()),
+    ({"b": True}, {2}),
+    ({"b": {"$ne": True}}, {1, 3, 4, 5}),
+    ({"k": {"$gt": 0}}, set()),
+    ({"tags": {"$contains": "x"}}, {5}),
+    ({"tags": {"$not_contains": "x"}}, {1, 2, 3, 4}),
+    ({"tags": "x"}, set()),
+    ({"k": {"$contains": "a"}}, set()),
+    ({"#document": {"$contains": "beta"}}, {1, 3}),
+    ({"#document": {"$not_contains": "beta"}}, {2, 4, 5}),
+    ({"#document": {"$regex": "^A"}}, {1, 3}),
+    ({"#document": {"$not_regex": "^A"}}, {2, 4, 5}),
+    ({"#document": {"$regex": "(?i)beta"}}, {1, 3, 5}),
+    ({"#id": {"$in": ["1"]}}, set()),
+    ({"$and": [{"k": "a"}]}, {1}),
+    ({"$and": [{"n": {"$gte": 1}}, {"k": {"$ne": "a"}}]}, {2, 3}),
+    ({"$or": [{"k": "a"}, {"n": 3}]}, {1, 3}),
+    ({"$or": [{"k": "a"}, {"#document": {"$contains": "BETA"}}]}, {1, 5}),
+]
+
+#: What that store refuses and Ragsite takes.
+EXTENDED: list[tuple[dict[str, Any], set[int]]] = [
+    ({}, EVERY),
+    ({"k": "a", "n": 1}, {1}),
+    ({"k": "a", "n": 3}, set()),
+    ({"n": {"$gt": 1, "$lt": 3}}, {2}),
+    ({"k": {"$exists": True, "$ne": "a"}}, {2, 5}),
+    ({"k": "b", "$or": [{"n": 1}, {"n": 2.5}]}, {2}),
+    ({"$not": {"k": "a"}}, {2, 3, 4, 5}),
+    ({"$not": {"k": "b", "n": 2.5}}, {1, 3, 4, 5}),
+    ({"$not": {"$not": {"k": "a"}}}, {1}),
+    ({"n": {"$not": {"$gt": 1}}}, {1, 4, 5}),
+    ({"n": {"$not": {"$gt": 1, "$lt": 3}}}, {1, 3, 4, 5}),
+    ({"#document": {"$not": {"$contains": "beta"}}}, {2, 4, 5}),
+    ({"k": {"$exists": True}}, {1, 2, 5}),
+    ({"k": {"$exists": False}}, {3, 4}),
+    ({"none": {"$exists": True}}, {5}),
+    ({"k": {"$regex": "^[ab]$"}}, {1, 2}),
+    ({"k": {"$not_regex": "^[ab]$"}}, {3, 4, 5}),
+    ({"n": {"$regex": "1"}}, set()),
+    ({"tags": {"$regex": "x"}}, set()),
+    ({"deep": {"$ne": "a"}}, EVERY),
+    ({"day": {"$gt": "2024-05-30T23:59:59Z"}}, {5}),
+    ({"day": {"$gte": "2024-05-31T02:00+02:00", "$lte": "2024-05-30 22:00-02:00"}}, {5}),
+    ({"day": {"$lt": "2024-05-31"}}, set()),
+    ({"day": {"$gt": 0}}, set()),
+    ({"n": {"$gt": "2024-05-31"}}, set()),
+    ({"k": {"$lt": "2024-05-31"}}, set()),
+]
+
+#: What both refuse.
+REFUSED: list[dict[str, Any]] = [
+    {"n": {"$in": []}},
+    {"n": {"$in": [1, "a"]}},
+    {"n": {"$nin": [1, True]}},
+    {"k": {"$gt": "a"}},
+    {"k": {"$gt": True}},
+    {"k": None},
+    {"k": {"$eq": None}},
+    {"k": {"$in": [None]}},
+    {"k": ["a"]},
+    {"k": {}},
+    {"k": {"$eq": ["a"]}},
+    {"k": {"inner": "a"}},
+    {"k": {"$like": "a"}},
+    {"$nor": [{"k": "a"}]},
+    {"$and": []},
+    {"$or": []},
+    {"$and": {"k": "a"}},
+    {"$or": [{}]},
+    {"$not": {}},
+    {"$not": [{"k": "a"}]},
+    {"#document": "beta"},
+    {"#document": {"$eq": "beta"}},
+    {"#document": {"$contains": ""}},
+    {"#document": {"$contains": 1}},
+    {"#document": {"$regex": "("}},
+    {"#document": {"$regex": ""}},
+]
