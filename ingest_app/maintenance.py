@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from collections_app.models import Collection
-from collections_app.services import CollectionGone, space_of
+from collections_app.services import CollectionGone, lock_collection, space_of
 from core_app.sql import statement
 from core_app.wiring import app_settings, store
 from ingest_app.dispatching import dispatch
@@ -49,11 +49,27 @@ def request_reclaim(*, collection: Collection | None = None) -> uuid.UUID:
     return job_id
 
 
+def compact(*, collection_id: int) -> int:
+    """Merge some of the small parts of a collection's word index; 0 when none is left to merge."""
+    try:
+        with transaction.atomic():
+            collection = lock_collection(collection_id=collection_id)
+            return store(collection.store).compact(collection_id=collection_id)
+    except CollectionGone:
+        return 0
+
+
 def build_index(lease: Lease, heartbeat: Heartbeat) -> None:
-    """The work of a job of the kind `index`; nothing to do where it was done meanwhile."""
+    """The work of a job of the kind `index`; nothing to do where it was done meanwhile.
+
+    Parts of the word index that many small adds left behind are merged first.
+    """
     found = Collection.objects.select_related("active_generation").filter(pk=lease.collection_id).first()
     if found is None:
         raise CollectionGone
+    tell(lease=lease, step="Merging parts of the word index.")
+    while compact(collection_id=lease.collection_id):
+        heartbeat.check()
     indexed = unindexed = 0
     if found.active_generation is not None:
         space, held = space_of(found.active_generation), store(found.store)

@@ -71,8 +71,9 @@ class Planner:
         generation = collection.active_generation
         if generation is None or _is_under_way(collection):
             return
-        state = store(collection.store).index_state(space=space_of(generation))
-        if not state.wanted:
+        held = store(collection.store)
+        state = held.index_state(space=space_of(generation))
+        if not state.wanted and not held.is_fragmented(collection_id=collection.pk):
             self._seen[collection.pk] = _Seen(version=collection.version, indexed=state.indexed > 0)
         elif _may_begin(collection, state):
             try:

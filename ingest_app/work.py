@@ -25,7 +25,7 @@ from psycopg.errors import (
 from collections_app.models import Document
 from collections_app.services import CollectionGone, lock_collection
 from core_app.errors import RagsiteError
-from core_app.wiring import app_settings, store
+from core_app.wiring import app_settings
 from ingest_app import emptying, maintenance
 from ingest_app.dispatching import QUEUES, dispatch
 from ingest_app.indexing import Draft, draft_item, embed_drafts, write_draft
@@ -105,8 +105,8 @@ def _is_of_the_work(error: Exception) -> bool:
 def _ingest(lease: Lease, heartbeat: Heartbeat) -> None:
     while items := _next_items(lease):
         _work(lease, items, heartbeat)
-        compact(collection_id=lease.collection_id)
-    while compact(collection_id=lease.collection_id):
+        maintenance.compact(collection_id=lease.collection_id)
+    while maintenance.compact(collection_id=lease.collection_id):
         heartbeat.check()
     _finish(lease)
 
@@ -154,16 +154,6 @@ def reap(*, interval_seconds: float) -> int:
             dispatch(job_id=str(job_id), kind=kind, expires_seconds=interval_seconds)
             announced += 1
     return announced
-
-
-def compact(*, collection_id: int) -> int:
-    """Merge some of the small parts of a collection's word index; 0 when none is left to merge."""
-    try:
-        with transaction.atomic():
-            collection = lock_collection(collection_id=collection_id)
-            return store(collection.store).compact(collection_id=collection_id)
-    except CollectionGone:
-        return 0
 
 
 def _next_items(lease: Lease) -> list[Item]:

@@ -36,6 +36,11 @@ def compact(*, collection_id: int) -> int:
     return replaced
 
 
+def is_due(*, collection_id: int) -> bool:
+    """Whether there is something to merge."""
+    return bool(groups_to_merge(_sizes(collection_id)))
+
+
 def _sizes(collection_id: int) -> list[SegmentSize]:
     with binary_cursor() as cursor:
         cursor.execute(statement(ROOM, "segment_sizes"), {"collection_id": collection_id})

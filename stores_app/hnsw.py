@@ -2,13 +2,14 @@
 
 An index belongs to one generation and covers its chunks up to a watermark, a chunk id. Chunk ids only
 grow, so what is added later never touches the index: it is compared one by one until the next build.
-Generation and watermark are part of the index's name, and Postgres' catalogue says which indexes are
-whole. Nothing else is written down, so nothing can disagree.
+Generation, watermark and the number of vectors are the index's name, and Postgres' catalogue says which
+indexes are whole. Nothing else is written down, so nothing can disagree.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db import connection
@@ -24,7 +25,7 @@ MAX_DIMENSION = 4000
 SMALLEST_HALF = 2.0**-14
 LARGEST_HALF = 65_504.0
 
-_NAME = re.compile(r"stores_vector_hnsw_g(\d+)_w(\d+)")
+_NAME = re.compile(r"stores_hnsw_g(\d+)_w(\d+)_n(\d+)")
 _LARGEST_BIGINT = 2**63 - 1
 
 
@@ -34,13 +35,13 @@ class VectorIndex:
 
     generation_id: int
     watermark: int
-    #: Vectors in it when it was built, or when it was last vacuumed.
-    rows: int = 0
+    #: Vectors when it was built; those that were deleted since slow it down.
+    rows: int
     is_valid: bool = False
 
     @property
     def name(self) -> str:
-        return f"stores_vector_hnsw_g{self.generation_id}_w{self.watermark}"
+        return f"stores_hnsw_g{self.generation_id}_w{self.watermark}_n{self.rows}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,19 +113,24 @@ def _integer(value: int) -> sql.Literal:
 
 
 def standing(space: Space) -> VectorIndex | None:
-    """The index that a search of this space can use; the newest, while a new one replaces an old one."""
-    whole = [index for index in catalogued(space) if index.is_valid]
-    return max(whole, key=lambda index: index.watermark, default=None)
+    """The index that a search of this space can use."""
+    return newest(catalogued(space))
+
+
+def newest(indexes: Iterable[VectorIndex]) -> VectorIndex | None:
+    """Of the whole ones of one generation, that with the latest vectors and then with the least that is gone."""
+    whole = [index for index in indexes if index.is_valid]
+    return max(whole, key=lambda index: (index.watermark, -index.rows), default=None)
 
 
 def catalogued(space: Space | None = None) -> list[VectorIndex]:
     """The indexes of one space, or of all, whole or not."""
-    prefix = "stores_vector_hnsw_g" if space is None else f"stores_vector_hnsw_g{space.generation_id}_w"
+    prefix = "stores_hnsw_g" if space is None else f"stores_hnsw_g{space.generation_id}_w"
     with connection.cursor() as cursor:
         cursor.execute(statement(ROOM, "vector_indexes"), {"pattern": prefix.replace("_", r"\_") + "%"})
-        found = [(_NAME.fullmatch(name), rows, is_valid) for name, rows, is_valid in cursor.fetchall()]
+        found = [(_NAME.fullmatch(name), is_valid) for name, is_valid in cursor.fetchall()]
     return [
-        VectorIndex(generation_id=int(name[1]), watermark=int(name[2]), rows=max(int(rows), 0), is_valid=is_valid)
-        for name, rows, is_valid in found
+        VectorIndex(generation_id=int(name[1]), watermark=int(name[2]), rows=int(name[3]), is_valid=is_valid)
+        for name, is_valid in found
         if name
     ]

@@ -7,11 +7,15 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 
 import psycopg
 from django.db import connection
 from psycopg import errors, sql
 
+from collections_app.models import Generation
+from collections_app.services import space_of
 from core_app.ports import IndexState, Space
 from core_app.sql import statement
 from core_app.wiring import app_settings
@@ -23,10 +27,17 @@ from stores_app.transfer import ROOM
 #: Whose deleted rows are given back, in the order in which they were deleted.
 _TABLES = ("stores_vector", "stores_posting", "stores_segment", "collections_chunk", "collections_document")
 
-#: An index is built anew when so many vectors are beside it, as a share of those in it.
-_TAIL_SHARE = 0.25
+#: Segments of emptied collections that are deleted at a time: each may have a hundred thousand postings.
+_SEGMENTS_AT_ONCE = 10
+
+#: An index is built anew when so many vectors came or went since, as a share of those in it.
+_CHANGED_SHARE = 0.25
 #: An index stays until its vectors are so few, as a share of what is needed to build one.
 _KEPT_SHARE = 0.5
+
+#: Vacuum mends an index by a search for each vector beside a deleted one, in one process. With so many deleted, as a
+#: share of all, it takes longer than building anew: 77 s against 28 s for a fifth of 124,000.
+_MENDED_SHARE = 0.01
 
 #: Bytes that one vector takes while the graph is built, beside its numbers; and what is too little for any graph.
 _GRAPH_BYTES = 1100
@@ -40,6 +51,8 @@ class _Count:
     indexed: int
     unindexed: int
     last_chunk_id: int
+    #: In the index though they were deleted.
+    gone: int
 
     @property
     def total(self) -> int:
@@ -47,7 +60,7 @@ class _Count:
 
 
 def state(space: Space) -> IndexState:
-    """How the space's vectors are searched, and whether `build` would change that."""
+    """How the space's vectors are searched, and whether `build` would change that for the better."""
     index = hnsw.standing(space)
     found = _counted(space, index)
     if _is_worth_an_index(space, found, index):
@@ -63,30 +76,39 @@ def build(space: Space, check: Check) -> None:
     Where some have no half precision, things stay as they are: what stands is right for what it covers.
     """
     with upkeep(check) as session:
-        _drop(session, (left for left in hnsw.catalogued(space) if not left.is_valid), check)
-        standing = hnsw.standing(space)
-        found = _counted(space, standing)
-        kept = None
-        if _is_worth_an_index(space, found, standing):
-            kept = standing
-            due = VectorIndex(generation_id=space.generation_id, watermark=found.last_chunk_id)
-            if (standing is None or standing.name != due.name) and _has_half_precision(space):
-                _create(session, space, due, found.total, check)
-                kept = due
-        _drop(session, (old for old in hnsw.catalogued(space) if kept is None or old.name != kept.name), check)
+        _renew(session, space, check)
+
+
+def _renew(session: Upkeep, space: Space, check: Check) -> None:
+    _drop(session, (left for left in hnsw.catalogued(space) if not left.is_valid), check)
+    standing = hnsw.standing(space)
+    found = _counted(space, standing)
+    kept = None
+    if _is_worth_an_index(space, found, standing):
+        kept = standing
+        due = VectorIndex(generation_id=space.generation_id, watermark=found.last_chunk_id, rows=found.total)
+        if (standing is None or standing.name != due.name) and _has_half_precision(space):
+            _create(session, space, due, check)
+            kept = due
+    _drop(session, (old for old in hnsw.catalogued(space) if kept is None or old.name != kept.name), check)
 
 
 def reclaim(check: Callable[[str, int, int], None]) -> None:
-    """Drop indexes that serve no search, then vacuum; `check` is told every second what is being done."""
-    steps = ("vector indexes", *_TABLES)
+    """Drop indexes that serve no search, build worn ones anew, vacuum; `check` hears every second of what."""
+    steps = ("vector indexes", "emptied word indexes", *_TABLES)
     with upkeep(partial(check, steps[0], 0, len(steps))) as session:
         for done, step in enumerate(steps):
             tell = partial(check, step, done, len(steps))
             tell()
             if step in _TABLES:
                 session.run(sql.SQL(statement(ROOM, "vacuum")).format(table=sql.Identifier(step)), check=tell)
+            elif step == steps[1]:
+                while session.rows("drop_retired_segments", {"most": _SEGMENTS_AT_ONCE}):
+                    tell()
             else:
                 _drop(session, _unneeded(), tell)
+                for space in _worn():
+                    _renew(session, space, tell)
 
 
 def _is_worth_an_index(space: Space, found: _Count, standing: VectorIndex | None) -> bool:
@@ -97,9 +119,10 @@ def _is_worth_an_index(space: Space, found: _Count, standing: VectorIndex | None
 
 
 def _is_behind(space: Space, found: _Count) -> bool:
-    """Whether what is compared one by one costs more than the index saves."""
-    bearable = max(app_settings().vector_database.index_bytes / _bytes(space), _TAIL_SHARE * found.indexed)
-    return found.unindexed > 0 and found.unindexed >= bearable
+    """Whether what is compared one by one, or deleted and still met, costs more than an index is worth."""
+    changed = found.unindexed + found.gone
+    bearable = max(app_settings().vector_database.index_bytes / _bytes(space), _CHANGED_SHARE * found.indexed)
+    return changed > 0 and changed >= bearable
 
 
 def _has_half_precision(space: Space) -> bool:
@@ -126,12 +149,13 @@ def _counted(space: Space, standing: VectorIndex | None) -> _Count:
             {"generation_id": space.generation_id, "watermark": -1 if standing is None else standing.watermark},
         )
         indexed, unindexed, last = cursor.fetchone()
-    return _Count(indexed=indexed, unindexed=unindexed, last_chunk_id=last or 0)
+    gone = 0 if standing is None else max(standing.rows - indexed, 0)
+    return _Count(indexed=indexed, unindexed=unindexed, last_chunk_id=last or 0, gone=gone)
 
 
-def _create(session: Upkeep, space: Space, new: VectorIndex, rows: int, check: Check) -> None:
+def _create(session: Upkeep, space: Space, new: VectorIndex, check: Check) -> None:
     """Build an index; nothing is left of it when that fails or `check` raises."""
-    needed = max(rows * (2 * space.dimension + _GRAPH_BYTES), _LEAST_MEMORY)
+    needed = max(new.rows * (2 * space.dimension + _GRAPH_BYTES), _LEAST_MEMORY)
     allowed = app_settings().vector_database.index_build_memory_bytes
     session.rows("build_settings", {"needed": needed, "allowed": allowed})
     query = hnsw.composed("create_vector_index", space=space, watermark=new.watermark, name=sql.Identifier(new.name))
@@ -162,19 +186,25 @@ def _go_on() -> None:
 
 def _unneeded() -> list[VectorIndex]:
     """Indexes that ended early, that a newer one replaces, or that have no vector left, as of a deleted generation."""
-    found = hnsw.catalogued()
-    newest: dict[int, int] = {}
-    for index in found:
-        if index.is_valid:
-            newest[index.generation_id] = max(newest.get(index.generation_id, 0), index.watermark)
+    found = sorted(hnsw.catalogued(), key=attrgetter("generation_id"))
+    in_use = filter(None, (hnsw.newest(indexes) for _, indexes in groupby(found, key=attrgetter("generation_id"))))
     with connection.cursor() as cursor:
+        chosen = {index.generation_id: index for index in in_use}
         cursor.execute(
             statement(ROOM, "indexed_generations"),
-            {"generation_ids": list(newest), "watermarks": list(newest.values())},
+            {"generation_ids": list(chosen), "watermarks": [index.watermark for index in chosen.values()]},
         )
-        used = {generation_id for (generation_id,) in cursor.fetchall()}
-    return [
-        index
-        for index in found
-        if not index.is_valid or index.generation_id not in used or index.watermark < newest[index.generation_id]
-    ]
+        needed = [chosen[generation_id] for (generation_id,) in cursor.fetchall()]
+    return [index for index in found if index not in needed]
+
+
+def _worn() -> list[Space]:
+    """Spaces from whose index so much was deleted that vacuum would be at it for long."""
+    indexed = {index.generation_id for index in hnsw.catalogued()}
+    spaces = [space_of(generation) for generation in Generation.objects.filter(pk__in=indexed)]
+    return [space for space in spaces if _is_worn(space)]
+
+
+def _is_worn(space: Space) -> bool:
+    standing = hnsw.standing(space)
+    return standing is not None and _counted(space, standing).gone > _MENDED_SHARE * standing.rows

@@ -40,6 +40,8 @@ class Segment(models.Model):
     chunk_ids = models.BinaryField()
     lengths = models.BinaryField()
     dead = models.BinaryField(default=b"")
+    #: Of a collection that was emptied: no part of its index any more, but its postings are not deleted yet.
+    retired = models.BooleanField(default=False, db_default=False)
 
 
 class Posting(models.Model):

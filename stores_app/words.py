@@ -30,6 +30,9 @@ from stores_app.transfer import ROOM, binary_cursor, copy
 
 Segment = tuple[Members, NewPostings]
 
+#: Fewer chunks than this are not worth a job that reclaims their space.
+_DELETED_AT_ONCE = 1000
+
 
 def segment(*, language: str, chunks: Iterable[IndexedChunk]) -> Segment:
     """The chunks as a segment that `add` takes. Raises InvalidInput for an unknown language."""
@@ -109,10 +112,15 @@ def drop_segments(segment_ids: Sequence[int]) -> None:
 
 
 def empty(*, collection_id: int) -> None:
-    """Delete every segment of the collection with its postings."""
+    """Put every segment of the collection out of sight, to be deleted when space is reclaimed; few go at once."""
     with connection.cursor() as cursor:
-        cursor.execute(statement(ROOM, "empty_postings"), {"collection_id": collection_id})
-        cursor.execute(statement(ROOM, "empty_segments"), {"collection_id": collection_id})
+        cursor.execute(statement(ROOM, "segment_sizes"), {"collection_id": collection_id})
+        found = cursor.fetchall()
+    if sum(size for _, size, _ in found) < _DELETED_AT_ONCE:
+        drop_segments([segment_id for segment_id, _, _ in found])
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(statement(ROOM, "retire_segments"), {"collection_id": collection_id})
 
 
 def best(*, collection_id: int, bm25: Bm25, query: str, limit: int) -> list[LexicalHit]:
@@ -155,6 +163,14 @@ class _Reading:
                     self.live_length += live_length
                 else:
                     self.postings.setdefault(term, {})[segment_id] = Postings.unpack(data)
+        self._leave_out_retired()
+
+    def _leave_out_retired(self) -> None:
+        """Postings of an emptied collection are there a little longer than their segments."""
+        for term, found in list(self.postings.items()):
+            self.postings[term] = {key: postings for key, postings in found.items() if key in self.sizes}
+            if not self.postings[term]:
+                del self.postings[term]
 
     def _take_segment(self, segment_id: int, dead: bytes, size: int) -> None:
         self.sizes[segment_id] = size

@@ -3,6 +3,7 @@
 SELECT id, chunk_ids, lengths, dead
 FROM stores_segment
 WHERE collection_id = %(collection_id)s
+  AND NOT retired
   AND EXISTS (
     SELECT FROM unnest(%(chunk_ids)s::bigint[]) AS gone (id)
     WHERE gone.id BETWEEN first_chunk_id AND last_chunk_id

@@ -25,6 +25,8 @@ class FakeStore:
         self.asked: list[int] = []
         self.built: list[Space] = []
         self.reclaimed = 0
+        #: Parts of word indexes that could be merged, by collection.
+        self.fragments: dict[int, int] = {}
         #: Called in the middle of a build, and of a reclaim.
         self.meanwhile: Callable[[], object] = lambda: None
 
@@ -38,6 +40,14 @@ class FakeStore:
         check()
         self.built.append(space)
         self.states[space.collection_id] = BUILT
+
+    def is_fragmented(self, *, collection_id: int) -> bool:
+        return self.fragments.get(collection_id, 0) > 0
+
+    def compact(self, *, collection_id: int) -> int:
+        merged = min(self.fragments.get(collection_id, 0), 8)
+        self.fragments[collection_id] = self.fragments.get(collection_id, 0) - merged
+        return merged
 
     def reclaim(self, *, check: Callable[[str, int, int], None]) -> None:
         check("indexes", 0, 2)

@@ -53,6 +53,16 @@ class TestIndexes:
         planner.plan()
         assert fake.asked[2:] == [collection.pk]
 
+    def test_words_that_many_small_adds_left_in_parts_are_merged_too(self, fake: FakeStore) -> None:
+        collection = make(fake, state=NOTHING)
+        fake.fragments[collection.pk] = 20
+        Planner().plan()
+        (job,) = jobs("index")
+        run_job(job_id=job.pk, stopping=never)
+        assert (fake.fragments[collection.pk], fake.built) == (0, [])
+        Planner().plan()
+        assert len(jobs("index")) == 1
+
     def test_an_empty_collection_is_not_asked_about(self, fake: FakeStore) -> None:
         create_collection(name="c")
         Planner().plan()

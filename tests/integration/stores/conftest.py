@@ -18,10 +18,22 @@ def shelf(db: None) -> Shelf:
 
 
 @pytest.fixture
-def small_indexes(
-    transactional_db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[pytest.MonkeyPatch]:
-    """A hundred vectors of 16 numbers get an index, every search uses it, and none outlives the test."""
+def own_indexes(transactional_db: None) -> Iterator[None]:
+    """No vector index stands before the test, nor after it: emptying tables leaves them."""
+    _drop_indexes()
+    yield
+    _drop_indexes()
+
+
+def _drop_indexes() -> None:
+    with connection.cursor() as cursor:
+        for index in hnsw.catalogued():
+            cursor.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(index.name)))
+
+
+@pytest.fixture
+def small_indexes(own_indexes: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """A hundred vectors of 16 numbers get an index, and every search uses it."""
     section = settings.RAGSITE.vector_database.model_copy(update={"index_bytes": 6400})
     settings.RAGSITE = settings.RAGSITE.model_copy(update={"vector_database": section})
     for cost in ("_VISIT", "_VISIT_FILTERED"):
@@ -30,9 +42,5 @@ def small_indexes(
     with connection.cursor() as cursor:
         # Over so few vectors the planner would rather not.
         cursor.execute("SET enable_sort = off")
-        try:
-            yield monkeypatch
-        finally:
-            cursor.execute("RESET enable_sort")
-            for index in hnsw.catalogued():
-                cursor.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(index.name)))
+        yield monkeypatch
+        cursor.execute("RESET enable_sort")

@@ -9,7 +9,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import psycopg
 import pytest
 from django.db import OperationalError, connection, transaction
@@ -44,9 +43,9 @@ def standing() -> list[tuple[str, bool]]:
     return sorted((index.name, index.is_valid) for index in hnsw.catalogued())
 
 
-def name(clusters: Clusters, *, watermark: int | None = None) -> str:
-    last = max(clusters.vectors) if watermark is None else watermark
-    return f"stores_vector_hnsw_g{clusters.shelf.space.generation_id}_w{last}"
+def name(clusters: Clusters) -> str:
+    """Of an index over all its vectors."""
+    return f"stores_hnsw_g{clusters.shelf.space.generation_id}_w{max(clusters.vectors)}_n{len(clusters.vectors)}"
 
 
 def another_session() -> psycopg.Connection[Any]:
@@ -100,12 +99,12 @@ def test_an_index_is_wanted_once_there_are_enough_vectors_and_again_when_many_ca
     assert store.index_state(space=space) == IndexState(indexed=0, unindexed=300, wanted=True)
     clusters.build()
     assert store.index_state(space=space) == IndexState(indexed=300, unindexed=0, wanted=False)
-    first = max(clusters.vectors)
+    first = name(clusters)
     clusters.add(clusters.draw(99))
     assert store.index_state(space=space) == IndexState(indexed=300, unindexed=99, wanted=False)
     clusters.add(clusters.draw(1))
     assert store.index_state(space=space) == IndexState(indexed=300, unindexed=100, wanted=True)
-    assert standing() == [(name(clusters, watermark=first), True)]
+    assert standing() == [(first, True)]
     clusters.build()
     assert standing() == [(name(clusters), True)]
     assert store.index_state(space=space) == IndexState(indexed=400, unindexed=0, wanted=False)
@@ -120,15 +119,29 @@ def test_a_large_index_is_built_anew_only_for_a_quarter_more(clusters: Clusters)
     assert clusters.shelf.store.index_state(space=clusters.shelf.space).wanted
 
 
-def test_an_index_outlives_the_threshold_until_half_of_that_is_left(clusters: Clusters) -> None:
+def test_an_index_outlives_the_threshold_until_half_of_that_is_left() -> None:
+    clusters = Clusters()
+    clusters.add(clusters.draw(120))
     store, space = clusters.shelf.store, clusters.shelf.space
     clusters.build()
-    clusters.remove(sorted(clusters.vectors)[:250])
+    clusters.remove(sorted(clusters.vectors)[:70])
     assert store.index_state(space=space) == IndexState(indexed=50, unindexed=0, wanted=False)
     clusters.remove(sorted(clusters.vectors)[:1])
     assert store.index_state(space=space).wanted
     clusters.build()
     assert standing() == []
+    assert not store.index_state(space=space).wanted
+
+
+def test_an_index_is_built_anew_when_much_of_it_was_deleted(clusters: Clusters) -> None:
+    store, space = clusters.shelf.store, clusters.shelf.space
+    clusters.build()
+    clusters.remove(sorted(clusters.vectors)[-99:])
+    assert store.index_state(space=space) == IndexState(indexed=201, unindexed=0, wanted=False)
+    clusters.remove(sorted(clusters.vectors)[-1:])
+    assert store.index_state(space=space).wanted
+    clusters.build()
+    assert standing() == [(name(clusters), True)]
     assert not store.index_state(space=space).wanted
 
 
@@ -192,6 +205,12 @@ def test_searches_and_writes_go_on_beside_what_a_killed_build_left_and_the_next_
     clusters.build()
     assert standing() == [(name(clusters), True)]
     assert clusters.recall(clusters.draw(10)) >= 0.95
+
+
+def test_what_a_killed_build_left_does_not_stop_one_of_the_same_vectors(clusters: Clusters, elsewhere: Start) -> None:
+    kill_build(clusters, elsewhere)
+    clusters.build()
+    assert standing() == [(name(clusters), True)]
 
 
 def test_two_builders_at_once_leave_one_index(clusters: Clusters, elsewhere: Start) -> None:
@@ -279,21 +298,36 @@ def test_reclaiming_drops_what_serves_no_search_and_keeps_the_rest(clusters: Clu
     with emptied.shelf.locked():
         emptied.shelf.store.empty(collection_id=emptied.shelf.collection.pk)
     clusters.build()
-    superseded = VectorIndex(generation_id=clusters.shelf.space.generation_id, watermark=5)
-    orphan = VectorIndex(generation_id=10**9, watermark=5)
+    generation = clusters.shelf.space.generation_id
+    superseded = VectorIndex(generation_id=generation, watermark=5, rows=3)
+    worn = VectorIndex(generation_id=generation, watermark=max(clusters.vectors), rows=900)
+    orphan = VectorIndex(generation_id=10**9, watermark=5, rows=3)
     with connection.cursor() as cursor:
-        for index in (superseded, orphan):
+        for index in (superseded, worn, orphan):
             cursor.execute(sql.SQL("CREATE INDEX {} ON stores_vector (chunk_id)").format(sql.Identifier(index.name)))
     unfinished = Clusters()
     unfinished.add(unfinished.draw(200))
     kill_build(unfinished, elsewhere)
     assert [is_valid for _, is_valid in standing()].count(False) == 1
-    assert len(standing()) == 5
+    assert len(standing()) == 6
     told: list[tuple[str, int, int]] = []
     clusters.shelf.store.reclaim(check=lambda *step: told.append(step))
     assert standing() == [(name(clusters), True)]
-    steps = ["vector indexes", *_TABLES]
+    steps = ["vector indexes", "emptied word indexes", *_TABLES]
     assert list(dict.fromkeys(told)) == [(step, done, len(steps)) for done, step in enumerate(steps)]
+
+
+def test_reclaiming_builds_worn_indexes_anew_before_it_vacuums(clusters: Clusters) -> None:
+    little = Clusters()
+    little.add(little.draw(300))
+    for each in (clusters, little):
+        each.build()
+    before = name(little)
+    clusters.remove(sorted(clusters.vectors)[:4])
+    little.remove(sorted(little.vectors)[:3])
+    clusters.shelf.store.reclaim(check=lambda *_: None)
+    assert {each for each, is_valid in standing() if is_valid} == {name(clusters), before}
+    assert len(standing()) == 2
 
 
 def test_reclaiming_vacuums_every_table_and_can_be_given_up_between_two(clusters: Clusters) -> None:
@@ -301,23 +335,26 @@ def test_reclaiming_vacuums_every_table_and_can_be_given_up_between_two(clusters
         if step == "stores_posting":
             raise GivenUp
 
-    before = vacuumed()
+    before = times("vacuum_count")
     with pytest.raises(GivenUp):
         clusters.shelf.store.reclaim(check=give_up)
-    assert {table for table, times in vacuumed().items() if times > before[table]} == {"stores_vector"}
+    after = times("vacuum_count")
+    assert {table for table in after if after[table] > before[table]} == {"stores_vector"}
     clusters.shelf.store.reclaim(check=lambda *_: None)
-    assert {table for table, times in vacuumed().items() if times > before[table]} == set(_TABLES)
+    after = times("vacuum_count")
+    assert {table for table in after if after[table] > before[table]} == set(_TABLES)
 
 
-def vacuumed() -> dict[str, int]:
-    """How often each table was."""
+def times(what: str) -> dict[str, int]:
+    """How often it was done, by table."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT relname, vacuum_count FROM pg_stat_user_tables WHERE relname = ANY(%s)", [list(_TABLES)])
+        query = "SELECT relname, {} FROM pg_stat_user_tables WHERE relname = ANY(%s)"
+        cursor.execute(sql.SQL(query).format(sql.Identifier(what)), [list(_TABLES)])
         return dict(cursor.fetchall())
 
 
-def test_the_planner_knows_the_rows_of_an_index_that_was_just_built(clusters: Clusters) -> None:
+def test_a_build_tells_the_planner_what_was_loaded(clusters: Clusters) -> None:
+    before = times("analyze_count")
     clusters.build()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT reltuples FROM pg_class WHERE relname = 'stores_vector'")
-        assert cursor.fetchone()[0] == np.float32(300)
+    after = times("analyze_count")
+    assert {table for table in after if after[table] > before[table]} == {"stores_vector", "collections_chunk"}

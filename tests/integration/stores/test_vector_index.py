@@ -121,7 +121,7 @@ def test_zero_vectors_are_unrelated_to_every_query_and_a_zero_query_to_everythin
     (query,) = clusters.draw(1)
     with explained() as plans:
         found = {hit.chunk_id: hit.distance for hit in clusters.search(query, limit=153)}
-    assert "stores_vector_hnsw" in plans[0]
+    assert "stores_hnsw" in plans[0]
     assert [found[chunk_id] for chunk_id in sorted(clusters.vectors)[-3:]] == [1.0] * 3
     nothing = clusters.search(np.zeros(DIMENSION, np.float32), limit=5)
     assert [(hit.chunk_id, hit.distance) for hit in nothing] == [(pk, 1.0) for pk in sorted(clusters.vectors)[:5]]
@@ -134,7 +134,7 @@ def test_a_direction_always_fits_the_index(scale: float) -> None:
     clusters.build()
     with explained() as plans:
         assert clusters.recall(clusters.draw(10) * np.float32(scale)) >= 0.95
-    assert "stores_vector_hnsw" in plans[0]
+    assert "stores_hnsw" in plans[0]
 
 
 @pytest.mark.parametrize("scale", [1e6, 1e-8])
@@ -154,7 +154,7 @@ def test_a_query_too_large_for_the_index_is_compared_one_by_one() -> None:
     query = clusters.draw(1)[0] + np.array([1e5] + [0] * (DIMENSION - 1), np.float32)
     with explained() as plans:
         assert len(clusters.search(query)) == 10
-    assert "stores_vector_hnsw" not in plans[0]
+    assert "stores_hnsw" not in plans[0]
 
 
 def test_a_number_too_large_for_an_index_is_found_beside_the_one_that_stands() -> None:
@@ -209,7 +209,7 @@ def test_without_an_index_both_orders_of_work_are_exact(first: str, small_indexe
 
 
 def test_a_sample_tells_how_much_passes_even_where_metadata_repeats_or_keys_have_gaps() -> None:
-    clusters, other = Clusters(), Clusters()
+    other, clusters = Clusters(), Clusters()
     for start in range(0, 2000, 500):
         clusters.add(clusters.draw(500), described(500, first=start))
         other.add(other.draw(500), [{"even": False}] * 500)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from core_app.errors import InvalidInput, Unavailable
 from core_app.ports import Bm25, IndexedChunk
+from core_app.sql import statement
 from stores_app import compaction, words
 from stores_app.lexical.analysis import document_terms
 from stores_app.lexical.bm25 import Candidate
@@ -280,3 +281,23 @@ def test_any_sequence_of_writes_scores_like_the_reference(
     assert [score for _, score in found] == pytest.approx(expected[:limit], abs=1e-9)
     assert all(score == pytest.approx(by_id[chunk_id], abs=1e-9) for chunk_id, score in found)
     assert found == sorted(found, key=lambda pair: (-pair[1], pair[0]))
+
+
+def test_an_emptied_index_is_out_of_sight_at_once_and_its_statistics_with_it(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "_DELETED_AT_ONCE", 1)
+    shelf.add({"old": "zebra giraffe", "older": "zebra"})
+    with shelf.locked():
+        words.empty(collection_id=shelf.collection.pk)
+    assert shelf.words("zebra") == []
+    assert set(Segment.objects.values_list("retired", flat=True)) == {True}
+    shelf.add({"new": "zebra"})
+    fresh = new_shelf()
+    fresh.add({"new": "zebra"})
+    assert shelf.words("zebra") == fresh.words("zebra")
+    assert shelf.compact() == 0
+    with connection.cursor() as cursor:
+        cursor.execute(statement("stores_app", "drop_retired_segments"), {"most": 10})
+    assert [segment.retired for segment in segments(shelf)] == [False]
+    assert Posting.objects.filter(collection=shelf.collection).count() == 1

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core_app.ports import DistanceName, Space
-from stores_app.hnsw import VectorIndex, composed
+from stores_app.hnsw import VectorIndex, composed, newest
 
 SPACE = Space(collection_id=1, generation_id=12, dimension=384, distance="cosine")
 
@@ -40,7 +40,17 @@ def test_text_is_no_key_whatever_the_types_say() -> None:
         composed("nearest", space=replace(SPACE, generation_id=text))
 
 
-def test_the_name_tells_generation_and_watermark() -> None:
-    assert VectorIndex(generation_id=12, watermark=3456).name == "stores_vector_hnsw_g12_w3456"
-    longest = VectorIndex(generation_id=2**63 - 1, watermark=2**63 - 1).name
+def test_the_name_tells_generation_watermark_and_number() -> None:
+    assert VectorIndex(generation_id=12, watermark=3456, rows=789).name == "stores_hnsw_g12_w3456_n789"
+    longest = VectorIndex(generation_id=10**15, watermark=10**15, rows=10**12).name
     assert len(longest) < 64, "Postgres cuts longer names"
+
+
+def test_of_two_whole_indexes_the_later_is_the_newest_and_then_the_one_with_less_gone() -> None:
+    old, worn, new = (
+        VectorIndex(generation_id=1, watermark=watermark, rows=rows, is_valid=True)
+        for watermark, rows in ((5, 5), (9, 9), (9, 8))
+    )
+    unfinished = replace(new, watermark=20, is_valid=False)
+    assert newest([old, new, worn, unfinished]) == new
+    assert newest([unfinished]) is None

@@ -46,7 +46,7 @@ def test_a_filter_is_sampled_once_a_minute(space: Space, sampled: list[Any], mon
 
 
 def test_another_filter_index_or_generation_is_another_sample(space: Space, sampled: list[Any]) -> None:
-    index = VectorIndex(generation_id=space.generation_id, watermark=5)
+    index = VectorIndex(generation_id=space.generation_id, watermark=5, rows=3)
     for asked in (Compare("a", "$eq", 1), Compare("a", "$eq", True), Compare("a", "$eq", 1.0)):
         selectivity.estimate(space=space, index=None, where=asked)
     selectivity.estimate(space=space, index=index, where=Compare("a", "$eq", 1))
