@@ -20,7 +20,8 @@ from ingest_app.models import Job
 
 logger = logging.getLogger(__name__)
 
-#: An index is built once nothing was written for so long: one over half an upload would be built twice.
+#: An index is built anew once nothing was written for so long: in the middle of an upload it would soon be behind
+#: again. The first one is small, and is built at once.
 QUIET = timedelta(seconds=3)
 #: So many vectors beside the index slow down every search; then the build waits for no quiet moment.
 LARGE_TAIL = 50_000
@@ -83,7 +84,8 @@ class Planner:
 
 
 def _may_begin(collection: Collection, state: IndexState) -> bool:
-    return collection.updated_at < timezone.now() - QUIET or state.unindexed >= LARGE_TAIL
+    rests = collection.updated_at < timezone.now() - QUIET
+    return rests or state.indexed == 0 or state.unindexed >= LARGE_TAIL
 
 
 def _is_under_way(collection: Collection) -> bool:

@@ -1,6 +1,9 @@
-"""When the reaper looks: known to the scheduler, which starts before any model is loaded."""
+"""When the reaper looks, and the planner of upkeep: known to the scheduler, which starts before any model is loaded."""
 
 from __future__ import annotations
 
 REAP_JOBS = "ingest.reap_jobs"
 REAP_INTERVAL_SECONDS = 10.0
+PLAN_UPKEEP = "ingest.plan_upkeep"
+#: A round without news is one short statement.
+PLAN_INTERVAL_SECONDS = 1.0

@@ -13,7 +13,7 @@ from django.db import close_old_connections
 from ingest_app import work
 from ingest_app.dispatching import RUN_JOB
 from ingest_app.planning import Planner
-from ingest_app.schedule import REAP_INTERVAL_SECONDS, REAP_JOBS
+from ingest_app.schedule import PLAN_UPKEEP, REAP_INTERVAL_SECONDS, REAP_JOBS
 
 _stopping = threading.Event()
 _planner = Planner()
@@ -34,7 +34,13 @@ def run_job(job_id: str, **_: Any) -> None:
 
 @shared_task(name=REAP_JOBS)
 def reap_jobs(**_: Any) -> None:
-    """Announce jobs that wait and that nobody works on, and plan the upkeep of what has changed."""
+    """Announce jobs that wait and that nobody works on."""
     close_old_connections()
     work.reap(interval_seconds=REAP_INTERVAL_SECONDS)
+
+
+@shared_task(name=PLAN_UPKEEP)
+def plan_upkeep(**_: Any) -> None:
+    """Plan the upkeep of what has changed."""
+    close_old_connections()
     _planner.plan()

@@ -10,7 +10,7 @@ from celery import Celery
 from celery.signals import setup_logging
 from django.conf import settings
 
-from ingest_app.schedule import REAP_INTERVAL_SECONDS, REAP_JOBS
+from ingest_app.schedule import PLAN_INTERVAL_SECONDS, PLAN_UPKEEP, REAP_INTERVAL_SECONDS, REAP_JOBS
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
 
@@ -36,12 +36,17 @@ app.conf.update(
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
     task_default_queue="default",
-    task_routes={REAP_JOBS: {"queue": "control"}},
+    task_routes={REAP_JOBS: {"queue": "control"}, PLAN_UPKEEP: {"queue": "control"}},
     beat_schedule={
         "reap-jobs": {
             "task": REAP_JOBS,
             "schedule": REAP_INTERVAL_SECONDS,
             "options": {"expires": REAP_INTERVAL_SECONDS},
+        },
+        "plan-upkeep": {
+            "task": PLAN_UPKEEP,
+            "schedule": PLAN_INTERVAL_SECONDS,
+            "options": {"expires": PLAN_INTERVAL_SECONDS},
         },
     },
     broker_transport_options=transport_options(settings.CELERY_BROKER_URL),

@@ -69,13 +69,18 @@ class TestIndexes:
         assert fake.asked == []
 
     def test_it_waits_until_writing_has_stopped(self, fake: FakeStore) -> None:
-        collection = make(fake)
+        collection = make(fake, state=IndexState(indexed=20_000, unindexed=15_000, wanted=True))
         planner = Planner()
         touch(collection=collection)
         planner.plan()
         assert jobs("index") == []
         Collection.objects.update(updated_at=timezone.now() - 2 * QUIET)
         planner.plan()
+        assert len(jobs("index")) == 1
+
+    def test_but_the_first_index_is_built_in_the_middle_of_an_upload(self, fake: FakeStore) -> None:
+        touch(collection=make(fake, state=IndexState(indexed=0, unindexed=10_000, wanted=True)))
+        Planner().plan()
         assert len(jobs("index")) == 1
 
     def test_but_not_when_very_much_waits_for_it(self, fake: FakeStore) -> None:
