@@ -11,12 +11,16 @@ import json
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import psycopg
 
 from benchmarks.storage import measures, servers
 from benchmarks.storage.clients import Chroma, Client, Ragsite
 from benchmarks.storage.corpus import FILTERS, ONE_PERCENT, Corpus, make, queries
+from ragsite.embedded import running_server
 
 NAMES = ("Ragsite", "chromadb")
 
@@ -43,6 +47,7 @@ def main() -> None:
             report["emptying"] = _emptying(clients, make(options.emptying, seed=8))
         if options.querying:
             report["queries"] = _queries(clients, make(options.querying, seed=9), options.queries)
+            report["documents"] = _documents(Ragsite(ours), Path(folder) / "ragsite", options.queries)
     if options.json:
         options.json.write_text(json.dumps(report, indent=1) + "\n")
 
@@ -108,16 +113,25 @@ def _queries(clients: list[Client], corpus: Corpus, count: int) -> Any:
         cells = " | ".join(f"{q.p50:.1f} | {q.p95:.1f} | {q.recall:.3f} | {q.fewest}" for q in (ours, theirs))
         print(f"| {label} | {cells} | {theirs.p50 / ours.p50:.2f} |", flush=True)
         report[label] = {"Ragsite": vars(ours), "chromadb": vars(theirs)}
-    mine = clients[0]
-    assert isinstance(mine, Ragsite)
-    times = []
-    for _ in range(count):
-        started = time.perf_counter()
-        mine.documents("queried", ONE_PERCENT)
-        times.append((time.perf_counter() - started) * 1000)
-    print(f"\nGET documents?where= of 1 %: p50 {statistics.median(times):.1f} ms", flush=True)
-    report["documents"] = statistics.median(times)
     return report
+
+
+def _documents(client: Ragsite, folder: Path, count: int) -> Any:
+    """A page of documents by metadata over HTTP, and what Postgres alone needs for it."""
+    with psycopg.connect(running_server(folder)["rag_database"]) as bare:
+        pairs = [
+            (_timed(lambda: client.documents("queried", ONE_PERCENT)), _timed(lambda: measures.bare_page(bare)))
+            for _ in range(count)
+        ]
+    over_http, in_sql = (statistics.median(times) for times in zip(*pairs, strict=True))
+    print(f"\nGET documents?where= of 1 %: p50 {over_http:.1f} ms; the bare SQL {in_sql:.1f} ms", flush=True)
+    return {"http": over_http, "sql": in_sql}
+
+
+def _timed(call: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    call()
+    return (time.perf_counter() - started) * 1000
 
 
 if __name__ == "__main__":

@@ -10,12 +10,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import psycopg
 from numpy.typing import NDArray
+from psycopg.types.json import Jsonb
 
-from benchmarks.storage.clients import BATCH, Client
-from benchmarks.storage.corpus import Corpus, nearest
+from benchmarks.storage.clients import Client
+from benchmarks.storage.corpus import ONE_PERCENT, Corpus, nearest
 
 LIMIT = 10
+_MATCHING = """FROM collections_chunk WHERE metadata @> %(where)s
+AND collection_id = (SELECT id FROM collections_collection WHERE name = %(name)s)"""
+PAGE = f"SELECT external_id, text, metadata {_MATCHING} ORDER BY position LIMIT %(limit)s"
+TOTAL = f"SELECT count(*) {_MATCHING}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,5 +116,9 @@ def emptying(client: Client, name: str, corpus: Corpus, search: Callable[[], Non
     return seconds, beside
 
 
-def batches(count: int) -> int:
-    return -(-count // BATCH)
+def bare_page(connection: psycopg.Connection[Any]) -> int:
+    """What a page of documents by metadata asks of Postgres: the page and the total; the total."""
+    params = {"name": "queried", "where": Jsonb(ONE_PERCENT), "limit": 101}
+    connection.execute(PAGE, params).fetchall()
+    row = connection.execute(TOTAL, params).fetchone()
+    return int(row[0]) if row else 0

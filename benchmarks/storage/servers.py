@@ -15,6 +15,8 @@ from pathlib import Path
 import httpx
 
 ROOT = Path(__file__).resolve().parents[2]
+#: The server answers before it has loaded its embedding model, which none of this needs.
+SETTLE_SECONDS = 15
 
 
 def free_port() -> int:
@@ -29,6 +31,7 @@ def ragsite(folder: Path) -> Iterator[str]:
     port = free_port()
     command = [sys.executable, "-m", "ragsite.up", "--data", str(folder), "--port", str(port), "--no-demo"]
     with _running(command, folder.with_suffix(".log"), f"http://127.0.0.1:{port}/health") as url:
+        time.sleep(SETTLE_SECONDS)
         yield url.removesuffix("/health")
 
 
