@@ -181,9 +181,7 @@ class CollectionView(ApiView):
         body = CollectionChangeSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         given = body.validated_data
-        for other in (given.get("name"), *given.get("aliases", ())):
-            if other is not None:
-                self.caller.require(Verb.WRITE, other)
+        self._require_all_names(get_summary(name=name), given)
         summary = change_collection(
             name=name,
             new_name=given.get("name"),
@@ -192,6 +190,18 @@ class CollectionView(ApiView):
             embedding_model=given.get("embedding_model"),
         )
         return Response(present(summary))
+
+    def _require_all_names(self, summary: CollectionSummary, given: dict[str, Any]) -> None:
+        """Raise NotAllowed unless the key reaches every name that is given or taken away.
+
+        A key for one of its aliases may work with a collection, but not make it its own.
+        """
+        if "name" not in given and "aliases" not in given:
+            return
+        new = set(given.get("aliases", summary.aliases))
+        changed = new.symmetric_difference(summary.aliases) | {summary.collection.name, given.get("name", "")} - {""}
+        for other in changed:
+            self.caller.require(Verb.WRITE, other)
 
     @extend_schema(
         operation_id="delete_collection",

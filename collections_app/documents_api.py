@@ -14,7 +14,7 @@ from access_app.models import Verb
 from collections_app.adding import add_chunks
 from collections_app.api import ERRORS, READ_ERRORS, MetadataField, page_bounds
 from collections_app.changing import change_chunk
-from collections_app.documents_body import DocumentsParser, GivenDocuments
+from collections_app.documents_body import DOCUMENTS_REQUIRED, DocumentsParser, GivenDocuments
 from collections_app.reading import DEFAULT_LIMIT, StoredChunk, get_chunk, list_chunks, metadata_values
 from collections_app.removing import NOTHING_NAMED, delete_chunks
 from core_app.api import (
@@ -152,7 +152,9 @@ class DocumentsView(ApiView):
         responses={201: AddedSerializer, **ERRORS},
     )
     def post(self, request: Request, name: str) -> Response:
-        given: GivenDocuments = cast("dict[str, Any]", request.data)["given"]
+        given: GivenDocuments | None = cast("dict[str, Any]", request.data).get("given")
+        if given is None:  # without a body nothing was parsed
+            raise InvalidInput(DOCUMENTS_REQUIRED, code="documents_required")
         added = add_chunks(collection_name=name, chunks=given.chunks, embeddings=given.embeddings)
         return Response({"status": "added", "collection": name, "count": added.count, "ids": added.ids}, status=201)
 

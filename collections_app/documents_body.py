@@ -104,7 +104,7 @@ def _parts(body: bytes) -> list[msgspec.Raw]:
             raise InvalidInput(DOCUMENTS_REQUIRED, code="documents_required") from None
         raise InvalidInput(_sentence(message, "the body"), code="invalid") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        if "escape" in str(error) and len(body) <= _SEARCHED_BYTES:
+        if ("escape" in str(error) or "surrogate" in str(error)) and len(body) <= _SEARCHED_BYTES:
             # Perhaps a lone surrogate, which JSON allows and UTF-8 does not: the caller is told where it is.
             reject_unstorable(parse_json(body.decode("utf-8", "replace")), "$")
         _malformed(error)

@@ -229,9 +229,10 @@ class EmptyingView(ApiView):
 def _is_dry_run(request: Request, name: str) -> bool:
     """Raises InvalidInput for whatever else was sent: it was meant to keep something from being deleted."""
     get_collection(name=name)
-    given = request.query_params.get("dry_run", "false").lower()
-    if set(request.query_params) - {"dry_run"} or given not in {"true", "false"}:
-        raise InvalidInput("This takes one parameter: dry_run, which is true or false.", code="invalid")
+    values = request.query_params.getlist("dry_run") or ["false"]
+    given = values[0].lower()
+    if set(request.query_params) - {"dry_run"} or len(values) > 1 or given not in {"true", "false"}:
+        raise InvalidInput("This takes one parameter, once: dry_run, which is true or false.", code="invalid")
     if request.data:
         raise InvalidInput(
             "This deletes all documents and takes no body. To delete some, leave '/all' out of the address.",

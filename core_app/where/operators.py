@@ -16,6 +16,8 @@ MAX_DEPTH = 10
 MAX_CONDITIONS = 100
 MAX_LIST = 1_000
 MAX_PATTERN = 500
+#: Postgres keeps 32 compiled patterns. With more it compiles each of them anew for every row.
+MAX_PATTERNS = 20
 MAX_KEY = 512
 MAX_STRING = 10_000
 

@@ -16,6 +16,7 @@ from core_app.where.operators import (
     MAX_KEY,
     MAX_LIST,
     MAX_PATTERN,
+    MAX_PATTERNS,
     MAX_STRING,
     NOT,
     OPERATORS,
@@ -71,6 +72,7 @@ class _Parser:
 
     def __init__(self) -> None:
         self.conditions = 0
+        self.patterns = 0
 
     def filter(self, value: object, place: str, depth: int) -> Where:
         """All keys of one object, which must hold together."""
@@ -132,6 +134,9 @@ class _Parser:
             _fail(place, f"a filter must not hold more than {MAX_CONDITIONS} conditions")
         use = _use(operator, field)
         assert use is not None
+        self.patterns += use.takes is Takes.PATTERN
+        if self.patterns > MAX_PATTERNS:
+            _fail(place, f"a filter must not hold more than {MAX_PATTERNS} patterns")
         return Compare(field, operator.name, OPERANDS[use.takes](operand, place))
 
     def _check_depth(self, place: str, depth: int) -> None:

@@ -15,6 +15,7 @@ from core_app.where.operators import (
     MAX_KEY,
     MAX_LIST,
     MAX_PATTERN,
+    MAX_PATTERNS,
     MAX_STRING,
     OPERATORS,
     Operator,
@@ -143,6 +144,7 @@ def _bounds() -> Iterator[str]:
     yield f"| values in a list | {MAX_LIST:,} |"
     yield f"| characters of a string | {MAX_STRING:,} |"
     yield f"| characters of a pattern | {MAX_PATTERN} |"
+    yield f"| patterns in a filter | {MAX_PATTERNS} |"
     yield f"| characters of a key | {MAX_KEY} |"
     yield ""
 

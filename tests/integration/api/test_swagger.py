@@ -66,6 +66,7 @@ def test_the_document_is_served_as_json(client: Client, accept: str) -> None:
     assert not [server for server in document.get("servers", []) if "://" in server["url"]]
 
 
+@pytest.mark.django_db  # the end of a streamed answer looks after connections that other tests have opened
 def test_fr_011_the_page_loads_nothing_from_elsewhere(client: Client, page: Page) -> None:
     assert len(page.addresses) >= 4
     for address in page.addresses:

@@ -109,6 +109,8 @@ class TestAdding:
             ({"documents": [7]}, "documents[0]", "invalid"),
             ({"documents": [], "more": 1}, "", "invalid"),
             ([], "", "invalid"),
+            (b"", "Documents array", "documents_required"),
+            (b'{"documents": [{"text": "\\udfff", "embedding": [1]}]}', "$.documents[0].text", "invalid_text"),
             (b"{", "", "malformed_json"),
             (b'{"documents": [' + b"[" * 100_000, "", "malformed_json"),
             (b"\xff\xfe", "", "malformed_json"),

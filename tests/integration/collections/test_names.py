@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from access_app.services import create_key
 from collections_app.models import Alias
 from collections_app.services import create_collection
 
@@ -84,3 +86,19 @@ def test_vectors_of_callers_are_adopted_by_the_server_s_model(client: Client, se
 def test_listed_with_aliases(client: Client) -> None:
     patch(client, "one", aliases=["b", "a"])
     assert client.get("/collections").json()["collections"][0]["aliases"] == ["a", "b"]
+
+
+def test_a_key_for_an_alias_cannot_make_the_collection_its_own(client: Client, settings: Any) -> None:
+    create_collection(name="prod")
+    patch(client, "prod", aliases=["team-a", "public"])
+    security = settings.RAGSITE.security.model_copy(update={"require_keys": "always"})
+    settings.LOADED = replace(settings.LOADED, values=settings.RAGSITE.model_copy(update={"security": security}))
+    _key, secret = create_key(name="team", verbs=["read", "write", "delete"], collections=["team-*"])
+    team = Client(headers={"host": "127.0.0.1", "x-api-key": secret})
+    assert team.get("/collections/team-a").status_code == 200
+    assert team.get("/collections/prod").status_code == 403
+    bodies: list[dict[str, Any]] = [{"name": "team-a"}, {"name": "team-b"}, {"aliases": ["team-a"]}, {"aliases": []}]
+    for body in bodies:
+        answer = patch(team, "team-a", **body)
+        assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed"), body
+    assert team.delete("/collections/team-a").status_code == 409

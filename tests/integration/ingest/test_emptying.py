@@ -213,7 +213,10 @@ class TestAsking:
         assert contents(client, "c") == (1, 1)
         assert empty(client, "c", "?dry_run=false").json()["count_deleted"] == 1
 
-    @pytest.mark.parametrize("query", ["?dry_run=yes", "?dry_run=", "?dryrun=true", "?where={}", "?dry_run=true&x=1"])
+    @pytest.mark.parametrize(
+        "query",
+        ["?dry_run=yes", "?dry_run=", "?dryrun=true", "?where={}", "?dry_run=true&x=1", "?dry_run=true&dry_run=false"],
+    )
     def test_what_was_meant_to_hold_something_back_never_deletes(self, client: Client, query: str) -> None:
         create_collection(name="c")
         fill("c", 3)

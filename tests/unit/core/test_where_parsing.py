@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 from core_app.errors import InvalidInput
 from core_app.where import And, Compare, Not, Or, matches, parse_where, parse_where_text
-from core_app.where.operators import MAX_CONDITIONS, MAX_DEPTH, MAX_KEY, MAX_LIST, MAX_PATTERN, MAX_STRING, OPERATORS
+from core_app.where.operators import (
+    MAX_CONDITIONS,
+    MAX_DEPTH,
+    MAX_KEY,
+    MAX_LIST,
+    MAX_PATTERN,
+    MAX_PATTERNS,
+    MAX_STRING,
+    OPERATORS,
+)
 from tests.unit.core.where_golden import REFUSED
 
 
@@ -171,6 +180,11 @@ def nested_behind_a_key(levels: int) -> dict[str, Any]:
             {"k": {"$regex": "a" * MAX_PATTERN}},
             {"k": {"$regex": "a" * (MAX_PATTERN + 1)}},
             "$.k.$regex: must not be longer than 500 characters",
+        ),
+        (
+            {"$or": [{"k": {"$regex": "a"}}] * MAX_PATTERNS},
+            {"$or": [{"k": {"$regex": "a"}}] * (MAX_PATTERNS + 1)},
+            "$.$or[20].k.$regex: a filter must not hold more than 20 patterns",
         ),
         ({"k" * MAX_KEY: 1}, {"k" * (MAX_KEY + 1): 1}, "…: must not be longer than 512 characters"),
         ({"k": "x" * MAX_STRING}, {"k": "x" * (MAX_STRING + 1)}, "$.k: must not be longer than 10,000 characters"),
