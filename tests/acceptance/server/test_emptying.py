@@ -75,7 +75,8 @@ def held(server: Server) -> int:
             SELECT (SELECT count(*) FROM collections_chunk, large WHERE collection_id = large.id),
                    (SELECT count(*) FROM stores_vector, collections_generation AS generation, large
                     WHERE generation.id = generation_id AND generation.collection_id = large.id),
-                   (SELECT coalesce(sum(live), 0) FROM stores_segment, large WHERE collection_id = large.id)
+                   (SELECT coalesce(sum(live), 0) FROM stores_segment, large
+                    WHERE collection_id = large.id AND NOT retired)
             """
         ).fetchone()
     assert row is not None
