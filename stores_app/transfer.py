@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import psycopg
 from django.db import connection
 from django.db.backends.utils import CursorDebugWrapper, CursorWrapper
 from psycopg.pq import Format
-
-from core_app.sql import statement
 
 ROOM = "stores_app"
 
@@ -36,18 +33,3 @@ def _as_djangos(cursor: psycopg.Cursor[Any]) -> CursorWrapper:
     cursor.format = Format.BINARY
     wrapper = CursorDebugWrapper if connection.queries_logged else CursorWrapper
     return wrapper(cursor, connection)
-
-
-def copy(name: str, *, types: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
-    """Send rows to the COPY statement in `sql/name.sql`.
-
-    Values are sent in their types' binary form; bytes go as they are, whatever the column's type.
-    """
-    with (
-        connection.cursor() as cursor,
-        connection.wrap_database_errors,
-        cursor.copy(statement(ROOM, name)) as stream,
-    ):
-        stream.set_types(types)
-        for row in rows:
-            stream.write_row(row)

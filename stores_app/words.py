@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from django.db import connection
 
+from core_app.copying import copy
 from core_app.errors import Unavailable
 from core_app.ports import Bm25, IndexedChunk, LexicalHit
 from core_app.sql import statement
@@ -26,7 +27,7 @@ from stores_app.lexical.postings import (
     pack_bitmap,
     unpack_bitmap,
 )
-from stores_app.transfer import ROOM, binary_cursor, copy
+from stores_app.transfer import ROOM, binary_cursor
 
 Segment = tuple[Members, NewPostings]
 
@@ -70,6 +71,7 @@ def add_segment(*, collection_id: int, members: Members) -> int:
 def add_postings(*, collection_id: int, segment_id: int, packed: Iterable[tuple[str, bytes]]) -> None:
     """Write packed postings of a segment, given with their terms."""
     copy(
+        ROOM,
         "add_postings",
         types=("int8", "text", "int8", "bytea"),
         rows=((collection_id, term, segment_id, data) for term, data in packed),
