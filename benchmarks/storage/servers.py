@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -64,10 +64,8 @@ def _wait(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
     while time.monotonic() < deadline:
         if process.poll() is not None:
             break
-        try:
+        with suppress(httpx.HTTPError):  # it does not listen yet
             if httpx.get(url).status_code == 200:
                 return
-        except httpx.HTTPError:
-            pass
         time.sleep(0.2)
     raise RuntimeError(f"The server did not start:\n{log.read_text(errors='replace')[-2000:]}")

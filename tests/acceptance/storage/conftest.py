@@ -27,7 +27,6 @@ class Shelf:
     def __init__(self, http: httpx.Client, name: str) -> None:
         self.http = http
         self.name = name
-        self.path = httpx.URL(f"/collections/{name}").path
 
     def call(self, method: str, rest: str = "", **more: Any) -> httpx.Response:
         return self.http.request(method, f"/collections/{self.name}{rest}", **more)
