@@ -126,8 +126,8 @@ class Store(Protocol):
     def compact(self, *, collection_id: int) -> int:
         """Merge small parts of the word index; the number of parts merged away. Changes no result."""
 
-    def is_fragmented(self, *, collection_id: int) -> bool:
-        """Whether `compact` would merge anything now."""
+    def fragments(self, *, collection_id: int) -> int:
+        """How many parts of the word index `compact` would merge now."""
 
     def empty(self, *, collection_id: int) -> None:
         """Take all chunks of a collection out of the index, before their rows are deleted."""

@@ -62,14 +62,11 @@ def compact(*, collection_id: int) -> int:
 def build_index(lease: Lease, heartbeat: Heartbeat) -> None:
     """The work of a job of the kind `index`; nothing to do where it was done meanwhile.
 
-    Parts of the word index that many small adds left behind are merged first.
+    Parts of the word index that many small adds left behind are merged as well.
     """
     found = Collection.objects.select_related("active_generation").filter(pk=lease.collection_id).first()
     if found is None:
         raise CollectionGone
-    tell(lease=lease, step="Merging parts of the word index.")
-    while compact(collection_id=lease.collection_id):
-        heartbeat.check()
     indexed = unindexed = 0
     if found.active_generation is not None:
         space, held = space_of(found.active_generation), store(found.store)
@@ -80,6 +77,9 @@ def build_index(lease: Lease, heartbeat: Heartbeat) -> None:
             held.build_index(space=space, check=heartbeat.check)
             state = held.index_state(space=space)
         indexed, unindexed = state.indexed, state.unindexed
+    tell(lease=lease, step="Merging parts of the word index.")
+    while compact(collection_id=lease.collection_id):
+        heartbeat.check()
     with transaction.atomic():
         succeed(job=hold(lease=lease), result={"indexed": indexed, "unindexed": unindexed})
 

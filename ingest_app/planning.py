@@ -12,7 +12,6 @@ from django.utils import timezone
 
 from collections_app.models import Collection
 from collections_app.services import space_of
-from core_app.ports import IndexState
 from core_app.sql import statement
 from core_app.wiring import store
 from ingest_app.maintenance import ROOM, request_index, request_reclaim
@@ -20,11 +19,12 @@ from ingest_app.models import Job
 
 logger = logging.getLogger(__name__)
 
-#: An index is built anew once nothing was written for so long: in the middle of an upload it would soon be behind
-#: again. The first one is small, and is built at once.
-QUIET = timedelta(seconds=3)
-#: So many vectors beside the index slow down every search; then the build waits for no quiet moment.
+#: Upkeep waits until nothing was written for so long: in the middle of an upload it would slow that down, and soon be
+#: behind again.
+QUIET = timedelta(seconds=1)
+#: So many vectors beside the index, or parts of the word index, slow down every search; then it waits no longer.
 LARGE_TAIL = 50_000
+MANY_PARTS = 100
 #: What failed or was cancelled is not planned again for so long, unless somebody retries it.
 PAUSE = timedelta(hours=1)
 #: Dead rows of chunks are reclaimed when there are so many, and so large a part of all.
@@ -74,18 +74,18 @@ class Planner:
             return
         held = store(collection.store)
         state = held.index_state(space=space_of(generation))
-        if not state.wanted and not held.is_fragmented(collection_id=collection.pk):
+        parts = held.fragments(collection_id=collection.pk)
+        if not state.wanted and not parts:
             self._seen[collection.pk] = _Seen(version=collection.version, indexed=state.indexed > 0)
-        elif _may_begin(collection, state):
+        elif _rests(collection) or state.unindexed >= LARGE_TAIL or parts >= MANY_PARTS:
             try:
                 request_index(collection_id=collection.pk)
             except IntegrityError:
                 logger.info("collection %s was deleted before its index was planned", collection.pk)
 
 
-def _may_begin(collection: Collection, state: IndexState) -> bool:
-    rests = collection.updated_at < timezone.now() - QUIET
-    return rests or state.indexed == 0 or state.unindexed >= LARGE_TAIL
+def _rests(collection: Collection) -> bool:
+    return collection.updated_at < timezone.now() - QUIET
 
 
 def _is_under_way(collection: Collection) -> bool:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, islice
-from operator import itemgetter
-
-from django.db.backends.utils import CursorWrapper
+from collections.abc import Sequence
 
 from core_app.sql import statement
 from stores_app import words
+from stores_app.lexical.blocks import SegmentPostings
+from stores_app.lexical.building import merge
 from stores_app.lexical.merging import SegmentSize, groups_to_merge
-from stores_app.lexical.postings import Members, Merger, Postings
-from stores_app.transfer import ROOM, binary_cursor, binary_stream
-
-#: Terms held in memory at a time while their postings are written anew.
-_TERMS_AT_ONCE = 5000
+from stores_app.lexical.postings import Members
+from stores_app.transfer import ROOM, binary_cursor
 
 #: Chunks from which a call ends and lets other writers in: a few seconds.
 _CHUNKS_AT_ONCE = 30_000
@@ -36,9 +31,9 @@ def compact(*, collection_id: int) -> int:
     return replaced
 
 
-def is_due(*, collection_id: int) -> bool:
-    """Whether there is something to merge."""
-    return bool(groups_to_merge(_sizes(collection_id)))
+def due(*, collection_id: int) -> int:
+    """How many segments are to be merged now."""
+    return sum(map(len, groups_to_merge(_sizes(collection_id))))
 
 
 def _sizes(collection_id: int) -> list[SegmentSize]:
@@ -50,34 +45,23 @@ def _sizes(collection_id: int) -> list[SegmentSize]:
 
 
 def _merge(collection_id: int, segment_ids: Sequence[int]) -> None:
-    merger = Merger(_members(segment_ids))
-    new_id = words.add_segment(collection_id=collection_id, members=merger.members)
-    with binary_stream() as cursor:
-        cursor.execute(statement(ROOM, "segment_postings"), {"segment_ids": list(segment_ids)})
-        merged = _merged(merger, _rows(cursor))
-        # Collected before they are sent: while a COPY runs the cursor cannot be read.
-        while packed := list(islice(merged, _TERMS_AT_ONCE)):
-            words.add_postings(collection_id=collection_id, segment_id=new_id, packed=packed)
+    members, portions = merge([(found, _postings(segment_id)) for segment_id, found in _members(segment_ids)])
+    new_id = words.add_segment(collection_id=collection_id, members=members)
+    for postings in portions:
+        words.add_postings(segment_id=new_id, blocks=postings.blocks(members.lengths))
     words.drop_segments(segment_ids)
 
 
-def _members(segment_ids: Sequence[int]) -> dict[int, Members]:
+def _members(segment_ids: Sequence[int]) -> list[tuple[int, Members]]:
     with binary_cursor() as cursor:
         cursor.execute(statement(ROOM, "segment_members"), {"segment_ids": list(segment_ids)})
-        return {
-            segment_id: Members.unpack(chunk_ids=chunk_ids, lengths=lengths, dead=dead)
+        return [
+            (segment_id, Members.unpack(chunk_ids=chunk_ids, lengths=lengths, dead=dead))
             for segment_id, chunk_ids, lengths, dead in cursor.fetchall()
-        }
+        ]
 
 
-def _rows(cursor: CursorWrapper) -> Iterator[tuple[str, int, bytes]]:
-    while rows := cursor.fetchmany(_TERMS_AT_ONCE):
-        yield from rows
-
-
-def _merged(merger: Merger, rows: Iterable[tuple[str, int, bytes]]) -> Iterator[tuple[str, bytes]]:
-    """Each term that a live chunk still has, with its packed postings."""
-    for term, found in groupby(rows, key=itemgetter(0)):
-        postings = merger.merged((segment_id, Postings.unpack(data)) for _, segment_id, data in found)
-        if len(postings.ordinals):
-            yield term, postings.pack()
+def _postings(segment_id: int) -> SegmentPostings:
+    with binary_cursor() as cursor:
+        cursor.execute(statement(ROOM, "segment_postings"), {"segment_id": segment_id})
+        return SegmentPostings.of(data for (data,) in cursor.fetchall())

@@ -25,7 +25,7 @@ from stores_app.maintenance import Check, Upkeep, upkeep
 from stores_app.transfer import ROOM
 
 #: Whose deleted rows are given back, in the order in which they were deleted.
-_TABLES = ("stores_vector", "stores_posting", "stores_segment", "collections_chunk", "collections_document")
+_TABLES = ("stores_vector", "stores_postingblock", "stores_segment", "collections_chunk", "collections_document")
 
 #: Segments of emptied collections that are deleted at a time: each may have a hundred thousand postings.
 _SEGMENTS_AT_ONCE = 10

@@ -44,13 +44,12 @@ class Segment(models.Model):
     retired = models.BooleanField(default=False, db_default=False)
 
 
-class Posting(models.Model):
-    """Where one term occurs in one segment: ordinals, frequencies and lengths, packed."""
+class PostingBlock(models.Model):
+    """Where some terms occur in one segment (`stores_app.lexical.blocks`); in the order of their bytes."""
 
-    pk = models.CompositePrimaryKey("collection_id", "term", "segment_id")
-    collection = models.ForeignKey(
-        Collection, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+    pk = models.CompositePrimaryKey("segment_id", "first_term")
+    segment = models.ForeignKey(
+        Segment, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
     )
-    term = models.TextField()
-    segment = models.ForeignKey(Segment, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+")
+    first_term = models.TextField(db_collation="C")
     data = models.BinaryField()

@@ -69,9 +69,9 @@ class PgVectorStore:
         """
         return compaction.compact(collection_id=collection_id)
 
-    def is_fragmented(self, *, collection_id: int) -> bool:
-        """Whether `compact` would merge anything now."""
-        return compaction.is_due(collection_id=collection_id)
+    def fragments(self, *, collection_id: int) -> int:
+        """How many segments `compact` would merge now."""
+        return compaction.due(collection_id=collection_id)
 
     def empty(self, *, collection_id: int) -> None:
         """Take all chunks of a collection out of the index, in every generation."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import psycopg
 from django.db import connection
 from django.db.backends.utils import CursorDebugWrapper, CursorWrapper
@@ -19,17 +17,8 @@ def binary_cursor() -> CursorWrapper:
     text alone. Here they travel beside it, and each statement is still planned for its values.
     """
     connection.ensure_connection()
-    return _as_djangos(psycopg.Cursor(connection.connection))
-
-
-def binary_stream() -> CursorWrapper:
-    """The same on the server's side: rows arrive as they are asked for, within the transaction."""
-    connection.ensure_connection()
-    return _as_djangos(psycopg.ServerCursor(connection.connection, "stores_stream"))
-
-
-def _as_djangos(cursor: psycopg.Cursor[Any]) -> CursorWrapper:
-    """With Django's exceptions, its query log and whatever wraps execution."""
+    cursor = psycopg.Cursor(connection.connection)
     cursor.format = Format.BINARY
+    # With Django's exceptions, its query log and whatever wraps execution.
     wrapper = CursorDebugWrapper if connection.queries_logged else CursorWrapper
     return wrapper(cursor, connection)

@@ -7,7 +7,10 @@ writer waits instead of bringing deleted chunks back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 
+import numpy as np
 from django.db import connection
 
 from core_app.copying import copy
@@ -16,37 +19,39 @@ from core_app.ports import Bm25, IndexedChunk, LexicalHit
 from core_app.sql import statement
 from stores_app.lexical import bm25 as scoring
 from stores_app.lexical.analysis import document_terms, query_terms, weights
-from stores_app.lexical.postings import (
-    CHUNK_ID,
-    LENGTH,
-    Mask,
-    Members,
-    NewPostings,
-    Postings,
-    build,
-    pack_bitmap,
-    unpack_bitmap,
-)
+from stores_app.lexical.blocks import find
+from stores_app.lexical.building import build
+from stores_app.lexical.postings import CHUNK_ID, LENGTH, Mask, Members, Postings, pack_bitmap, unpack_bitmap
 from stores_app.transfer import ROOM, binary_cursor
-
-Segment = tuple[Members, NewPostings]
 
 #: Fewer chunks than this are not worth a job that reclaims their space.
 _DELETED_AT_ONCE = 1000
 
 
-def segment(*, language: str, chunks: Iterable[IndexedChunk]) -> Segment:
+@dataclass(frozen=True, kw_only=True)
+class NewSegment:
+    """A segment that is not written yet."""
+
+    members: Members
+    blocks: Sequence[tuple[str, bytes]]
+
+
+def segment(*, language: str, chunks: Iterable[IndexedChunk]) -> NewSegment:
     """The chunks as a segment that `add` takes. Raises InvalidInput for an unknown language."""
-    return build((chunk.chunk_id, document_terms(chunk.text, language)) for chunk in chunks)
+    ordered = sorted(chunks, key=attrgetter("chunk_id"))
+    lengths, postings = build([document_terms(chunk.text, language) for chunk in ordered])
+    ids = np.fromiter((chunk.chunk_id for chunk in ordered), CHUNK_ID, len(ordered))
+    return NewSegment(
+        members=Members(chunk_ids=ids, lengths=lengths, dead=np.zeros(len(ids), np.bool_)),
+        blocks=list(postings.blocks(lengths)),
+    )
 
 
-def add(new: Segment, *, collection_id: int) -> None:
+def add(new: NewSegment, *, collection_id: int) -> None:
     """Write one segment."""
-    members, postings = new
     add_postings(
-        collection_id=collection_id,
-        segment_id=add_segment(collection_id=collection_id, members=members),
-        packed=postings.packed(),
+        segment_id=add_segment(collection_id=collection_id, members=new.members),
+        blocks=new.blocks,
     )
 
 
@@ -68,13 +73,13 @@ def add_segment(*, collection_id: int, members: Members) -> int:
         return int(cursor.fetchone()[0])
 
 
-def add_postings(*, collection_id: int, segment_id: int, packed: Iterable[tuple[str, bytes]]) -> None:
-    """Write packed postings of a segment, given with their terms."""
+def add_postings(*, segment_id: int, blocks: Iterable[tuple[str, bytes]]) -> None:
+    """Write postings of a segment in blocks, each given with its first term."""
     copy(
         ROOM,
         "add_postings",
-        types=("int8", "text", "int8", "bytea"),
-        rows=((collection_id, term, segment_id, data) for term, data in packed),
+        types=("int8", "text", "bytea"),
+        rows=((segment_id, first_term, data) for first_term, data in blocks),
     )
 
 
@@ -163,16 +168,8 @@ class _Reading:
                     self._take_segment(segment_id, data, size)
                     self.live += live
                     self.live_length += live_length
-                else:
-                    self.postings.setdefault(term, {})[segment_id] = Postings.unpack(data)
-        self._leave_out_retired()
-
-    def _leave_out_retired(self) -> None:
-        """Postings of an emptied collection are there a little longer than their segments."""
-        for term, found in list(self.postings.items()):
-            self.postings[term] = {key: postings for key, postings in found.items() if key in self.sizes}
-            if not self.postings[term]:
-                del self.postings[term]
+                elif postings := find(term, data):
+                    self.postings.setdefault(term, {})[segment_id] = postings
 
     def _take_segment(self, segment_id: int, dead: bytes, size: int) -> None:
         self.sizes[segment_id] = size

@@ -1,2 +1,2 @@
--- Loads the packed postings of one segment, in the order of terms.
-COPY stores_posting (collection_id, term, segment_id, data) FROM STDIN (FORMAT binary)
+-- Loads the postings of one segment, in the order of terms.
+COPY stores_postingblock (segment_id, first_term, data) FROM STDIN (FORMAT binary)

@@ -1,12 +1,24 @@
 -- All that scoring needs, in one statement and so from one snapshot: every segment of the collection that is in use
--- (its sizes; its tombstones where it has some), then the postings of the query's terms.
--- Plan: index on stores_segment.collection_id; primary key (collection_id, term, segment_id) of postings.
+-- (its sizes; its tombstones where it has some), then of each segment the block where each of the query's terms is,
+-- if the segment has it at all.
+-- Plan: index on stores_segment.collection_id; a descent of the primary key (segment_id, first_term) for each pair.
+WITH used AS MATERIALIZED (
+    SELECT id, dead, size, live, live_length
+    FROM stores_segment
+    WHERE collection_id = %(collection_id)s
+      AND NOT retired
+)
 SELECT NULL::text AS term, id AS segment_id, dead AS data, size, live, live_length
-FROM stores_segment
-WHERE collection_id = %(collection_id)s
-  AND NOT retired
+FROM used
 UNION ALL
-SELECT term, segment_id, data, NULL, NULL, NULL
-FROM stores_posting
-WHERE collection_id = %(collection_id)s
-  AND term = ANY(%(terms)s::text[])
+SELECT asked.term, used.id, block.data, NULL, NULL, NULL
+FROM used
+CROSS JOIN unnest(%(terms)s::text[]) AS asked (term)
+CROSS JOIN LATERAL (
+    SELECT data
+    FROM stores_postingblock
+    WHERE segment_id = used.id
+      AND first_term <= asked.term COLLATE "C"
+    ORDER BY first_term DESC
+    LIMIT 1
+) AS block

@@ -1,7 +1,2 @@
--- Postings of segments that are about to be merged, equal terms together.
--- Materialised, because a cursor is planned for its first rows: they would come in order from the
--- primary key, by way of every other posting of the collection. Plan: index on segment_id, then a sort.
-WITH chosen AS MATERIALIZED (
-    SELECT term, segment_id, data FROM stores_posting WHERE segment_id = ANY(%(segment_ids)s::bigint[])
-)
-SELECT term, segment_id, data FROM chosen ORDER BY term COLLATE "C"
+-- The postings of one segment that is about to be merged. Plan: primary key (segment_id, first_term).
+SELECT data FROM stores_postingblock WHERE segment_id = %(segment_id)s ORDER BY first_term

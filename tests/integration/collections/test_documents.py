@@ -22,7 +22,7 @@ from core_app.where import parse_where
 from ingest_app.submitting import Source, submit
 from ingest_app.work import run_job
 from search_app.services import search
-from stores_app.models import Posting, Segment, Vector
+from stores_app.models import PostingBlock, Segment, Vector
 
 JSON = "application/json"
 pytestmark = pytest.mark.django_db
@@ -198,12 +198,12 @@ class TestDeleting:
         assert Vector.objects.count() == 4
         assert sum(Segment.objects.values_list("live", flat=True)) == 4
         assert delete_chunks(collection_name="shelf", where=parse_where({"n": {"$gte": 0}})) == 4
-        assert (Segment.objects.count(), Posting.objects.count()) == (0, 0)
+        assert (Segment.objects.count(), PostingBlock.objects.count()) == (0, 0)
 
     def test_postings_go_with_a_collection(self, client: Client, shelf: Collection) -> None:
         put(3)
         client.delete("/collections/shelf")
-        assert (Posting.objects.count(), Segment.objects.count(), Vector.objects.count()) == (0, 0, 0)
+        assert (PostingBlock.objects.count(), Segment.objects.count(), Vector.objects.count()) == (0, 0, 0)
 
     def test_a_document_that_lost_a_chunk_is_ingested_anew(self, shelf: Collection) -> None:
         text = "# Guide\n\n## A\n\nFirst.\n\n## B\n\nSecond."

@@ -26,7 +26,7 @@ class FakeStore:
         self.built: list[Space] = []
         self.reclaimed = 0
         #: Parts of word indexes that could be merged, by collection.
-        self.fragments: dict[int, int] = {}
+        self.parts: dict[int, int] = {}
         #: Called in the middle of a build, and of a reclaim.
         self.meanwhile: Callable[[], object] = lambda: None
 
@@ -41,12 +41,12 @@ class FakeStore:
         self.built.append(space)
         self.states[space.collection_id] = BUILT
 
-    def is_fragmented(self, *, collection_id: int) -> bool:
-        return self.fragments.get(collection_id, 0) > 0
+    def fragments(self, *, collection_id: int) -> int:
+        return self.parts.get(collection_id, 0)
 
     def compact(self, *, collection_id: int) -> int:
-        merged = min(self.fragments.get(collection_id, 0), 8)
-        self.fragments[collection_id] = self.fragments.get(collection_id, 0) - merged
+        merged = min(self.parts.get(collection_id, 0), 8)
+        self.parts[collection_id] = self.parts.get(collection_id, 0) - merged
         return merged
 
     def reclaim(self, *, check: Callable[[str, int, int], None]) -> None:

@@ -20,7 +20,7 @@ from ingest_app import emptying
 from ingest_app.models import Item, Job, Payload
 from ingest_app.work import run_job
 from search_app.services import search
-from stores_app.models import Posting, Segment, Vector
+from stores_app.models import PostingBlock, Segment, Vector
 from tests.integration.api.contract import Contract, ContractClient
 from tests.integration.ingest.filling import JSON, empty, fill, held, ingest, never
 
@@ -144,7 +144,7 @@ class TestWhatGoesAndWhatStays:
         empty(client, "c")
         assert Vector.objects.count() == 1
         assert set(Segment.objects.values_list("collection", flat=True)) == {ingest_into.pk}
-        assert set(Posting.objects.values_list("collection", flat=True)) == {ingest_into.pk}
+        assert set(PostingBlock.objects.values_list("segment__collection", flat=True)) == {ingest_into.pk}
 
     def test_documents_go_those_that_failed_too_and_their_jobs_stay(self, client: Client) -> None:
         create_collection(name="c")

@@ -55,11 +55,11 @@ class TestIndexes:
 
     def test_words_that_many_small_adds_left_in_parts_are_merged_too(self, fake: FakeStore) -> None:
         collection = make(fake, state=NOTHING)
-        fake.fragments[collection.pk] = 20
+        fake.parts[collection.pk] = 20
         Planner().plan()
         (job,) = jobs("index")
         run_job(job_id=job.pk, stopping=never)
-        assert (fake.fragments[collection.pk], fake.built) == (0, [])
+        assert (fake.parts[collection.pk], fake.built) == (0, [])
         Planner().plan()
         assert len(jobs("index")) == 1
 

@@ -332,7 +332,7 @@ def test_reclaiming_builds_worn_indexes_anew_before_it_vacuums(clusters: Cluster
 
 def test_reclaiming_vacuums_every_table_and_can_be_given_up_between_two(clusters: Clusters) -> None:
     def give_up(step: str, done: int, total: int) -> None:
-        if step == "stores_posting":
+        if step == "stores_postingblock":
             raise GivenUp
 
     before = times("vacuum_count")

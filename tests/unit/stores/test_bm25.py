@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stores_app.lexical import blocks, building
 from stores_app.lexical.analysis import document_terms, query_terms, weights
+from stores_app.lexical.blocks import SegmentPostings, find
 from stores_app.lexical.bm25 import Corpus, candidates, idf, live_postings, ordered, score
-from stores_app.lexical.postings import Members, Merger, Postings, build
+from stores_app.lexical.building import build, merge
+from stores_app.lexical.postings import Members, Postings
 from tests.unit.stores.reference import bm25
 
 K1, B = 1.2, 0.75
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_bytes() -> Iterator[None]:
+    """Blocks of a term or two, and merges in several portions, though there are few words."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(blocks, "BLOCK_BYTES", 40)
+        patched.setattr(building, "_SORTED_AT_ONCE", 3)
+        yield
 
 
 @dataclass
@@ -23,38 +36,44 @@ class InMemoryIndex:
     """Segments as the database keeps them, without the database."""
 
     members: dict[int, Members] = field(default_factory=dict)
-    postings: dict[int, dict[str, Postings]] = field(default_factory=dict)
+    blocks: dict[int, list[tuple[str, bytes]]] = field(default_factory=dict)
     next_id: int = 1
 
     def add(self, chunks: Mapping[int, Sequence[str]]) -> None:
-        members, postings = build(chunks.items())
-        self._keep(members, {term: Postings.unpack(data) for term, data in postings.packed()})
+        lengths, postings = build([terms for _, terms in sorted(chunks.items())])
+        members = Members(
+            chunk_ids=np.array(sorted(chunks), "<i8"), lengths=lengths, dead=np.zeros(len(chunks), np.bool_)
+        )
+        self._keep(members, [postings])
 
-    def _keep(self, members: Members, postings: dict[str, Postings]) -> None:
+    def _keep(self, members: Members, portions: Iterable[SegmentPostings]) -> None:
         self.members[self.next_id] = members
-        self.postings[self.next_id] = postings
+        self.blocks[self.next_id] = [block for postings in portions for block in postings.blocks(members.lengths)]
         self.next_id += 1
 
     def remove(self, chunk_ids: Sequence[int]) -> None:
         self.members = {key: members.without(chunk_ids) for key, members in self.members.items()}
 
     def merge(self, keys: Sequence[int]) -> None:
-        merger = Merger({key: self.members[key] for key in keys})
-        terms = sorted({term for key in keys for term in self.postings[key]})
-        merged = {
-            term: merger.merged((key, self.postings[key][term]) for key in keys if term in self.postings[key])
-            for term in terms
-        }
+        parts = [(self.members[key], SegmentPostings.of(data for _, data in self.blocks[key])) for key in keys]
+        members, portions = merge(parts)
         for key in keys:
-            del self.members[key], self.postings[key]
-        self._keep(merger.members, {term: found for term, found in merged.items() if len(found.ordinals)})
+            del self.members[key], self.blocks[key]
+        self._keep(members, portions)
+
+    def postings(self, term: str) -> dict[int, Postings]:
+        """As the statement does: of each segment the last block that begins with the term or one before it."""
+        found = {}
+        for key, packed in self.blocks.items():
+            before = [data for first, data in packed if first <= term]
+            if before and (postings := find(term, before[-1])):
+                found[key] = postings
+        return found
 
     def search(
         self, asked: Mapping[str, float], *, limit: int, k1: float = K1, b: float = B
     ) -> list[tuple[int, float]]:
-        found = {
-            term: {key: postings[term] for key, postings in self.postings.items() if term in postings} for term in asked
-        }
+        found = {term: self.postings(term) for term in asked}
         known = live_postings(found, {key: part.dead for key, part in self.members.items() if part.dead.any()})
         corpus = Corpus(
             chunks=sum(part.live for part in self.members.values()),
@@ -158,7 +177,7 @@ def test_ties_across_segments_go_to_the_smaller_id() -> None:
 def test_no_more_than_the_limit_of_each_segment_is_looked_up_for_ties() -> None:
     index = InMemoryIndex()
     index.add({key: ["a"] for key in range(1000)})
-    found = {"a": {1: index.postings[1]["a"]}}
+    found = {"a": index.postings("a")}
     scores = score(
         postings=found, weights={"a": 1.0}, sizes={1: 1000}, corpus=Corpus(chunks=1000, length=1000), k1=K1, b=B
     )
@@ -203,7 +222,7 @@ def test_an_identifier_finds_its_document_and_so_do_its_words(query: str, first:
     index = InMemoryIndex()
     index.add({key: document_terms(text, "english") for key, text in DOCUMENTS.items()})
     asked = query_terms(query, "english")
-    vocabulary = {term for postings in index.postings.values() for term in postings}
+    vocabulary = {term.term for term in asked if index.postings(term.term)}
     found = index.search(weights(asked, vocabulary), limit=4)
     assert found[0][0] == first
 
