@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
@@ -13,20 +14,27 @@ from access_app.authentication import OptionalKeyAuthentication
 from access_app.models import Verb
 from access_app.services import Caller
 from core_app.api import reject_unstorable
-from core_app.errors import NotAuthenticated
+from core_app.errors import InvalidInput, NotAuthenticated
 
 
 class ApiView(APIView):
-    """A view for programs. `verbs` names, method by method, what a key must allow."""
+    """A view for programs. `verbs` names, method by method, what a key must allow, `parameters` what may be asked."""
 
     verbs: ClassVar[dict[str, Verb]]
+    parameters: ClassVar[Mapping[str, Collection[str]]] = {}
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Refuse parameters of the address that Postgres could not take as text."""
+        """Refuse parameters of the address that would be ignored, or that Postgres could not take as text."""
         super().initial(request, *args, **kwargs)
+        method = "GET" if request.method == "HEAD" else str(request.method)
+        known = self.parameters.get(method, ())
         for name, values in request.query_params.lists():
-            for value in values:
-                reject_unstorable(value, name)
+            if name not in known:
+                allowed = f"Known here: {', '.join(known)}." if known else "This call takes none."
+                raise InvalidInput(f"Unknown query parameter '{name[:100]}'. {allowed}", code="unknown_parameter")
+            if len(values) > 1:
+                raise InvalidInput(f"Send the query parameter '{name}' once.", code="repeated_parameter")
+            reject_unstorable(values[0], name)
 
     @property
     def caller(self) -> Caller:

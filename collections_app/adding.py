@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,35 +55,48 @@ class _Row:
     embedding: Vectors
 
 
-def add_chunks(*, collection_name: str, chunks: Sequence[NewChunk], embeddings: Vectors) -> Added:
-    """Store chunks with `embeddings` of shape (chunks, dimension), all of them or none.
+def add_chunks(*, collection_name: str, chunks: Sequence[NewChunk], embeddings: Callable[[], Vectors]) -> Added:
+    """Store chunks with embeddings of shape (chunks, dimension), all of them or none.
 
+    `embeddings` is called once, while words are read in another process: decoding numbers takes as long.
     An id that exists is replaced and keeps its place in the order; of an id given twice the last one stays.
-    The first add fixes the dimension. Raises NotFound, and InvalidInput for a bad id, another dimension
-    than the collection's, or numbers that are not finite.
+    The first add fixes the dimension. Raises NotFound, InvalidInput for a bad id, another dimension
+    than the collection's, or numbers that are not finite, and what `embeddings` raises.
     """
     ids = [_checked_id(chunk.external_id, index) for index, chunk in enumerate(chunks)]
     last = {external_id: index for index, external_id in enumerate(ids)}
     found = get_or_create_default(name=collection_name)
-    with transaction.atomic():
-        collection = lock_collection(collection_id=found.pk)
-        space = _space(collection, dimension=embeddings.shape[1])
-        replaced = {row.external_id: row for row in _stored(collection, list(last))}
-        remove(collection=collection, chunks=list(replaced.values()))
-        rows = [
-            _Row(
-                chunk_id=chunk_id,
-                position=replaced[external_id].position if external_id in replaced else chunk_id,
-                external_id=external_id,
-                chunk=chunks[index],
-                embedding=embeddings[index],
+    texts = [chunks[index].text for index in last.values()]
+    with store(found.store).prepare(language=found.language, texts=texts) as prepared:
+        vectors = embeddings()
+        with transaction.atomic():
+            collection = lock_collection(collection_id=found.pk)
+            space = _space(collection, dimension=vectors.shape[1])
+            rows = _replace(collection, last, chunks, vectors)
+            copy("collections_app", "add_chunks", types=_TYPES, rows=_copied(collection, rows))
+            store(collection.store).add(
+                space=space, language=collection.language, chunks=_indexed(rows), prepared=prepared
             )
-            for chunk_id, (external_id, index) in zip(_next_ids(len(last)), last.items(), strict=True)
-        ]
-        copy("collections_app", "add_chunks", types=_TYPES, rows=_copied(collection, rows))
-        store(collection.store).add(space=space, language=collection.language, chunks=_indexed(rows))
-        touch(collection=collection)
+            touch(collection=collection)
     return Added(collection=collection, ids=ids, count=len(last))
+
+
+def _replace(
+    collection: Collection, last: Mapping[str, int], chunks: Sequence[NewChunk], vectors: Vectors
+) -> list[_Row]:
+    """New rows, in whose place nothing is stored any more; `last` has the index of each id's chunk and vector."""
+    replaced = {row.external_id: row for row in _stored(collection, list(last))}
+    remove(collection=collection, chunks=list(replaced.values()))
+    return [
+        _Row(
+            chunk_id=chunk_id,
+            position=replaced[external_id].position if external_id in replaced else chunk_id,
+            external_id=external_id,
+            chunk=chunks[index],
+            embedding=vectors[index],
+        )
+        for chunk_id, (external_id, index) in zip(_next_ids(len(last)), last.items(), strict=True)
+    ]
 
 
 def _checked_id(external_id: str | None, index: int) -> str:

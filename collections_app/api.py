@@ -123,6 +123,7 @@ class CollectionsView(ApiView):
     """A5: all collections, and a new one."""
 
     verbs = {"GET": Verb.READ, "POST": Verb.WRITE}
+    parameters = {"GET": ("limit", "offset")}
 
     @extend_schema(
         operation_id="list_collections",
@@ -218,6 +219,7 @@ class CollectionMetadataView(ApiView):
     """A5.3 and A8: metadata, replaced or merged."""
 
     verbs = {"PUT": Verb.WRITE}
+    parameters = {"PUT": ("merge",)}
 
     @extend_schema(
         operation_id="update_collection_metadata",

@@ -44,7 +44,7 @@ class NewDocumentsSerializer(StrictSerializer):
 class AddedSerializer(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=("added",))
     collection = serializers.CharField()
-    count = serializers.IntegerField()
+    count = serializers.IntegerField(help_text="Documents stored: of an id that was sent twice, the last one.")
     ids = serializers.ListField(child=serializers.CharField(), help_text="In the order of the request.")
 
 
@@ -97,7 +97,7 @@ def present_chunk(chunk: StoredChunk, *, with_embedding: bool = False) -> dict[s
 
 def wants_embeddings(request: Request) -> bool:
     """Whether `include` asks for them. Raises InvalidInput for anything else in it."""
-    asked = {part.strip() for text in request.query_params.getlist("include") for part in text.split(",")} - {""}
+    asked = {part.strip() for part in request.query_params.get("include", "").split(",")} - {""}
     if asked - {"embedding"}:
         raise InvalidInput("include: only 'embedding' can be included.", code="invalid")
     return bool(asked)
@@ -116,6 +116,7 @@ class DocumentsView(ApiView):
     """A4 and A6: documents added, listed by metadata, deleted."""
 
     verbs = {"GET": Verb.READ, "POST": Verb.WRITE, "DELETE": Verb.DELETE}
+    parameters = {"GET": ("where", "limit", "offset", "cursor", "include")}
 
     def get_parsers(self) -> list[Any]:
         """An add has its own parser: 200 MB of numbers are not kept as objects."""
@@ -185,6 +186,7 @@ class DocumentView(ApiView):
     """One document by its id."""
 
     verbs = {"GET": Verb.READ, "PATCH": Verb.WRITE}
+    parameters = {"GET": ("include",)}
 
     @extend_schema(
         operation_id="get_stored_document",
@@ -226,6 +228,7 @@ class MetadataValuesView(ApiView):
     """A7: the values that a key of the metadata has."""
 
     verbs = {"GET": Verb.READ}
+    parameters = {"GET": ("field",)}
 
     @extend_schema(
         operation_id="list_metadata_values",

@@ -1,7 +1,8 @@
 """The body of an add, read without keeping its numbers in memory as Python objects.
 
 Only the frame is taken apart at once; each document is decoded on its own, and its embedding becomes a row
-of one array. 200 MB of JSON so cost the bytes themselves and a fifth of that for the vectors.
+of one array. 200 MB of JSON so cost the bytes themselves and a fifth of that for the vectors. The numbers, which
+are most of a body, are decoded when they are asked for: other work can begin with the texts.
 """
 
 from __future__ import annotations
@@ -24,15 +25,37 @@ from core_app.ports import Vectors
 DOCUMENTS_REQUIRED = "Documents array is required"
 #: Larger bodies are not read a second time to find the place of a mistake.
 _SEARCHED_BYTES = 16 * 1024 * 1024
+_TOO_LARGE = "holds a number that is too large"
 EMBEDDINGS_REQUIRED = "All documents must include pre-computed embeddings"
 
 
 @dataclass(frozen=True, kw_only=True)
 class GivenDocuments:
-    """What a body holds: chunks, and their embeddings as an array of shape (chunks, dimension)."""
+    """What a body holds: chunks, and of each the JSON of its embedding."""
 
     chunks: Sequence[NewChunk]
-    embeddings: Vectors
+    numbers: Sequence[msgspec.Raw]
+
+    def embeddings(self) -> Vectors:
+        """An array of shape (chunks, dimension). Raises InvalidInput naming the place of a mistake."""
+        embeddings: Vectors | None = None
+        for index, given in enumerate(self.numbers):
+            place = f"documents[{index}].embedding"
+            vector = _vector(given, place)
+            if embeddings is None:
+                embeddings = np.empty((len(self.numbers), len(vector)), np.float32)
+            if len(vector) != embeddings.shape[1]:
+                raise InvalidInput(
+                    f"{place}: has {len(vector)} numbers where those before it have {embeddings.shape[1]}. "
+                    "All embeddings of a request must have the same dimension.",
+                    code="dimension_mismatch",
+                )
+            with np.errstate(over="ignore"):  # what is too large for a float32 is infinite then, and refused as such
+                embeddings[index] = vector
+        assert embeddings is not None, "a body without documents was refused"
+        for index in np.flatnonzero(~np.isfinite(embeddings).all(axis=1))[:1]:
+            raise InvalidInput(f"documents[{index}].embedding: {_TOO_LARGE}.", code="invalid_embedding")
+        return embeddings
 
 
 class _Frame(msgspec.Struct, forbid_unknown_fields=True):
@@ -68,31 +91,19 @@ class DocumentsParser(BaseParser):
 
 
 def read_documents(body: bytes) -> GivenDocuments:
-    """The documents of a JSON body. Raises InvalidInput naming the place of a mistake."""
+    """The documents of a JSON body, embeddings unread. Raises InvalidInput naming the place of a mistake."""
     parts = _parts(body)
     if not parts:
         raise InvalidInput(DOCUMENTS_REQUIRED, code="documents_required")
     if len(parts) > MAX_CHUNKS:
         raise InvalidInput(f"Send at most {MAX_CHUNKS} documents in one request.", code="too_many_documents")
-    chunks: list[NewChunk] = []
-    embeddings: Vectors | None = None
-    for index, part in enumerate(parts):
-        place = f"documents[{index}]"
-        document = _decoded(_document, part, place)
-        vector = _vector(document.embedding, f"{place}.embedding")
-        if embeddings is None:
-            embeddings = np.empty((len(parts), len(vector)), np.float32)
-        if len(vector) != embeddings.shape[1]:
-            raise InvalidInput(
-                f"{place}.embedding: has {len(vector)} numbers where those before it have {embeddings.shape[1]}. "
-                "All embeddings of a request must have the same dimension.",
-                code="dimension_mismatch",
-            )
-        with np.errstate(over="ignore"):  # what is too large for a float32 is infinite then, and refused as such
-            embeddings[index] = vector
-        chunks.append(_chunk(document, place))
-    assert embeddings is not None
-    return GivenDocuments(chunks=chunks, embeddings=embeddings)
+    documents = [_decoded(_document, part, f"documents[{index}]") for index, part in enumerate(parts)]
+    if any(bytes(document.embedding) == b"null" for document in documents):
+        raise InvalidInput(EMBEDDINGS_REQUIRED, code="embeddings_required")
+    return GivenDocuments(
+        chunks=[_chunk(document, f"documents[{index}]") for index, document in enumerate(documents)],
+        numbers=[document.embedding for document in documents],
+    )
 
 
 def _parts(body: bytes) -> list[msgspec.Raw]:
@@ -120,12 +131,10 @@ def _decoded(decoder: msgspec.json.Decoder[_Document], part: msgspec.Raw, place:
 
 
 def _vector(given: msgspec.Raw, place: str) -> list[float]:
-    if bytes(given) == b"null":
-        raise InvalidInput(EMBEDDINGS_REQUIRED, code="embeddings_required")
     try:
         vector = _numbers.decode(given)
     except msgspec.ValidationError as error:
-        detail = "holds a number that is too large" if "range" in str(error) else "must be an array of numbers"
+        detail = _TOO_LARGE if "range" in str(error) else "must be an array of numbers"
         raise InvalidInput(f"{place}: {detail}.", code="invalid_embedding") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         _malformed(error)

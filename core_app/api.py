@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Mapping
 from typing import IO, Any
 
@@ -23,6 +24,8 @@ from core_app.where import parse_where
 
 MALFORMED = "malformed_json"
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+#: Of the numbers that are not whole; most clients read no larger ones.
+_LARGEST = int(sys.float_info.max)
 #: More than any document needs, and far from where reading or writing one would run out of stack.
 MAX_DEPTH = 100
 
@@ -195,13 +198,15 @@ class WhereField(serializers.Field[Any, Any, Any, Any]):
 
 
 def reject_unstorable(value: object, place: str) -> None:
-    """Raise InvalidInput naming the place where JSON holds what Postgres cannot keep as text.
+    """Raise InvalidInput naming the place where JSON holds what cannot be kept, or not be read again.
 
-    That is NUL and lone surrogates, in strings and in keys, at any depth.
+    That is, at any depth, NUL and lone surrogates in strings and in keys, and whole numbers beyond all others.
     """
     if isinstance(value, str):
         if _UNSTORABLE.search(value):
             raise InvalidInput(f"{place}: remove NUL characters and lone surrogates.", code="invalid_text")
+    elif isinstance(value, int) and abs(value) > _LARGEST:
+        raise InvalidInput(f"{place}: the number is too large.", code="number_too_large")
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             reject_unstorable(key, f"{place}: a key")

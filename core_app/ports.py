@@ -6,6 +6,7 @@ Whoever implements a port is named in the wiring module and imported by nobody.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -102,8 +103,16 @@ class LexicalHit:
 class Store(Protocol):
     """Holds the vectors and words of collections. Every call runs inside the caller's transaction."""
 
-    def add(self, *, space: Space, language: str, chunks: Sequence[IndexedChunk]) -> None:
-        """Index new chunks: all of them or, when it raises, none."""
+    def prepare(self, *, language: str, texts: Sequence[str]) -> AbstractContextManager[object]:
+        """Begin beside the caller with what `add` will need of these texts; what it gives is for `add`."""
+
+    def add(
+        self, *, space: Space, language: str, chunks: Sequence[IndexedChunk], prepared: object | None = None
+    ) -> None:
+        """Index new chunks: all of them or, when it raises, none.
+
+        `prepared` is what `prepare` gave for the texts of the same chunks in the same order.
+        """
 
     def remove(self, *, collection_id: int, chunk_ids: Sequence[int]) -> None:
         """Take chunks out of the index. An empty list removes nothing."""

@@ -57,6 +57,7 @@ class DocumentsView(ApiView):
     """Index files or texts; the answer is a job to wait for."""
 
     verbs = {"POST": Verb.WRITE}
+    parameters = {"POST": ("wait",)}
     parser_classes = [StrictJSONParser, UploadParser]
 
     @extend_schema(
@@ -141,6 +142,7 @@ class SourcesView(ApiView):
     """The documents of a collection; one removed with its chunks."""
 
     verbs = {"GET": Verb.READ, "DELETE": Verb.DELETE}
+    parameters = {"GET": ("limit", "offset"), "DELETE": ("source",)}
 
     @extend_schema(
         operation_id="list_sources",
@@ -174,6 +176,7 @@ class EmptyingView(ApiView):
     """A9: everything in a collection goes, the collection stays."""
 
     verbs = {"DELETE": Verb.DELETE}
+    parameters = {"DELETE": ("dry_run",)}
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Every other method is meant for the document that is called "all"."""
@@ -229,10 +232,9 @@ class EmptyingView(ApiView):
 def _is_dry_run(request: Request, name: str) -> bool:
     """Raises InvalidInput for whatever else was sent: it was meant to keep something from being deleted."""
     get_collection(name=name)
-    values = request.query_params.getlist("dry_run") or ["false"]
-    given = values[0].lower()
-    if set(request.query_params) - {"dry_run"} or len(values) > 1 or given not in {"true", "false"}:
-        raise InvalidInput("This takes one parameter, once: dry_run, which is true or false.", code="invalid")
+    given = request.query_params.get("dry_run", "false").lower()
+    if given not in {"true", "false"}:
+        raise InvalidInput("dry_run must be true or false.", code="invalid")
     if request.data:
         raise InvalidInput(
             "This deletes all documents and takes no body. To delete some, leave '/all' out of the address.",
@@ -255,6 +257,7 @@ class JobsView(ApiView):
     """Jobs, newest first."""
 
     verbs = {"GET": Verb.READ}
+    parameters = {"GET": ("limit", "offset", "collection", "kind")}
 
     @extend_schema(
         operation_id="list_jobs",

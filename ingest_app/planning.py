@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 #: Upkeep waits until nothing was written for so long: in the middle of an upload it would slow that down, and soon be
 #: behind again.
-QUIET = timedelta(seconds=1)
+QUIET = timedelta(seconds=0.5)
 #: So many vectors beside the index, or parts of the word index, slow down every search; then it waits no longer.
 LARGE_TAIL = 50_000
 MANY_PARTS = 100

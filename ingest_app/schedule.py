@@ -6,4 +6,4 @@ REAP_JOBS = "ingest.reap_jobs"
 REAP_INTERVAL_SECONDS = 10.0
 PLAN_UPKEEP = "ingest.plan_upkeep"
 #: A round without news is one short statement.
-PLAN_INTERVAL_SECONDS = 1.0
+PLAN_INTERVAL_SECONDS = 0.5

@@ -81,6 +81,20 @@ class BodyLengthMiddleware:
         return self.get_response(request)
 
 
+class ContentEncodingMiddleware:
+    """Refuses bodies that are compressed: taken for plain ones they would be called malformed."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        encoding = request.headers.get("Content-Encoding", "").strip().lower()
+        if encoding not in {"", "identity"}:
+            detail = "The body is compressed (Content-Encoding). Send it as it is, without that header."
+            return JsonResponse({"detail": detail, "code": "unsupported_encoding"}, status=415)
+        return self.get_response(request)
+
+
 class RequestContextMiddleware:
     """Gives every request an id, in the log lines it causes and in `X-Request-Id` of the answer."""
 

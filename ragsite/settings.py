@@ -96,6 +96,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "ragsite.middleware.RawPathMiddleware",
     "ragsite.middleware.RequestContextMiddleware",
+    "ragsite.middleware.ContentEncodingMiddleware",
     "ragsite.middleware.FormMiddleware",
     "ragsite.middleware.BodyLengthMiddleware",
     "django.middleware.security.SecurityMiddleware",

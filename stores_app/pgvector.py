@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from core_app.ports import Bm25, DenseHit, IndexedChunk, IndexState, LexicalHit, Space, Vectors
 from core_app.where import Where
 from stores_app import compaction, dense, index_upkeep, nearest, words
+from stores_app.lexical.beside import WordsProcess
+from stores_app.lexical.languages import checked
 
 
 class PgVectorStore:
@@ -17,7 +20,18 @@ class PgVectorStore:
     Searches take no lock; they want one snapshot (REPEATABLE READ) for all their statements.
     """
 
-    def add(self, *, space: Space, language: str, chunks: Sequence[IndexedChunk]) -> None:
+    def __init__(self) -> None:
+        self._beside = WordsProcess()
+
+    @contextmanager
+    def prepare(self, *, language: str, texts: Sequence[str]) -> Iterator[object]:
+        """Read the words of these texts in another process, where they are many. Raises InvalidInput."""
+        with words.prepared(language=language, texts=texts, beside=self._beside) as prepared:
+            yield prepared
+
+    def add(
+        self, *, space: Space, language: str, chunks: Sequence[IndexedChunk], prepared: object | None = None
+    ) -> None:
         """Index new chunks, whose rows exist: one segment of words, and their vectors.
 
         Raises InvalidInput for an unknown language, or a vector of another dimension, with numbers that
@@ -25,9 +39,12 @@ class PgVectorStore:
         """
         if chunks:
             vectors = dense.packed(space=space, chunks=chunks)
-            segment = words.segment(language=language, chunks=chunks)
+            checked(language)
             dense.add(vectors)
-            words.add(segment, collection_id=space.collection_id)
+            # Last: by then it may have been read beside us.
+            words.add(
+                words.segment(language=language, chunks=chunks, prepared=prepared), collection_id=space.collection_id
+            )
 
     def remove(self, *, collection_id: int, chunk_ids: Sequence[int]) -> None:
         """Take chunks out of the index, before or after their rows are deleted.

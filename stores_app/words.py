@@ -6,9 +6,10 @@ writer waits instead of bringing deleted chunks back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import attrgetter, is_
 
 import numpy as np
 from django.db import connection
@@ -18,9 +19,11 @@ from core_app.errors import Unavailable
 from core_app.ports import Bm25, IndexedChunk, LexicalHit
 from core_app.sql import statement
 from stores_app.lexical import bm25 as scoring
-from stores_app.lexical.analysis import document_terms, query_terms, weights
+from stores_app.lexical.analysed import Analysed, analysed
+from stores_app.lexical.analysis import query_terms, weights
+from stores_app.lexical.beside import WordsProcess
 from stores_app.lexical.blocks import find
-from stores_app.lexical.building import build
+from stores_app.lexical.languages import checked
 from stores_app.lexical.postings import CHUNK_ID, LENGTH, Mask, Members, Postings, pack_bitmap, unpack_bitmap
 from stores_app.transfer import ROOM, binary_cursor
 
@@ -36,15 +39,33 @@ class NewSegment:
     blocks: Sequence[tuple[str, bytes]]
 
 
-def segment(*, language: str, chunks: Iterable[IndexedChunk]) -> NewSegment:
-    """The chunks as a segment that `add` takes. Raises InvalidInput for an unknown language."""
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """Words that are being read, of so many texts; `result` waits for the end."""
+
+    language: str
+    count: int
+    result: Callable[[], Analysed]
+
+
+@contextmanager
+def prepared(*, language: str, texts: Sequence[str], beside: WordsProcess) -> Iterator[Prepared]:
+    """Have the words read beside the caller. Raises InvalidInput for an unknown language."""
+    with beside.reading(language=checked(language), texts=texts) as result:
+        yield Prepared(language=language, count=len(texts), result=result)
+
+
+def segment(*, language: str, chunks: Sequence[IndexedChunk], prepared: object | None = None) -> NewSegment:
+    """The chunks as a segment that `add` takes, `prepared` or not. Raises InvalidInput for an unknown language."""
     ordered = sorted(chunks, key=attrgetter("chunk_id"))
-    lengths, postings = build([document_terms(chunk.text, language) for chunk in ordered])
     ids = np.fromiter((chunk.chunk_id for chunk in ordered), CHUNK_ID, len(ordered))
-    return NewSegment(
-        members=Members(chunk_ids=ids, lengths=lengths, dead=np.zeros(len(ids), np.bool_)),
-        blocks=list(postings.blocks(lengths)),
-    )
+    is_in_order = all(map(is_, ordered, chunks))
+    if isinstance(prepared, Prepared) and is_in_order and (prepared.language, prepared.count) == (language, len(ids)):
+        found = prepared.result()
+    else:
+        found = analysed(language=language, texts=[chunk.text for chunk in ordered])
+    members = Members(chunk_ids=ids, lengths=found.lengths, dead=np.zeros(len(ids), np.bool_))
+    return NewSegment(members=members, blocks=found.blocks)
 
 
 def add(new: NewSegment, *, collection_id: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from typing import Any, Never
@@ -227,6 +228,54 @@ def test_nul_in_a_parameter_is_400_naming_it(client: Client, method: str, addres
     answer = client.generic(method, address)
     check_safe(answer, 400, "invalid_text")
     assert answer.json()["detail"].startswith(f"{place}: ")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("method", "address", "code"),
+    [
+        ("GET", "/collections/docs/documents?filter=x", "unknown_parameter"),
+        ("GET", "/collections/docs/documents?limit=1&limit=2", "repeated_parameter"),
+        ("HEAD", "/collections/docs/documents?Limit=1", "unknown_parameter"),
+        ("POST", "/collections/docs/documents?where=%7B%7D", "unknown_parameter"),
+        ("DELETE", "/collections/docs?dry_run=true", "unknown_parameter"),
+        ("DELETE", "/collections/docs/documents/all?dry_run=true&dry_run=false", "repeated_parameter"),
+        ("DELETE", "/collections/docs/documents/all?dryrun=true", "unknown_parameter"),
+    ],
+)
+def test_what_is_not_understood_in_the_address_is_not_ignored(
+    client: Client, method: str, address: str, code: str
+) -> None:
+    client.post("/collections", {"name": "docs"}, JSON)
+    answer = client.generic(method, address)
+    assert answer.status_code == 400
+    if method != "HEAD":
+        check_safe(answer, 400, code)
+    assert client.get("/collections/docs").status_code == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("encoding", ["gzip", "br", "GZIP"])
+def test_a_compressed_body_is_called_that(client: Client, encoding: str) -> None:
+    answer = client.post(
+        "/collections", gzip.compress(b'{"name": "docs"}'), JSON, headers={"Content-Encoding": encoding}
+    )
+    check_safe(answer, 415, "unsupported_encoding")
+    assert (
+        client.post("/collections", {"name": "docs"}, JSON, headers={"Content-Encoding": "identity"}).status_code == 201
+    )
+
+
+@pytest.mark.django_db
+def test_numbers_that_no_filter_could_ask_for_are_not_kept(client: Client) -> None:
+    client.post("/collections", {"name": "docs"}, JSON)
+    for number in (10**400, -(10**309)):
+        body = f'{{"documents": [{{"text": "a", "embedding": [1], "metadata": {{"a": [{number}]}}}}]}}'
+        answer = client.post("/collections/docs/documents", body, JSON)
+        check_safe(answer, 400, "number_too_large")
+        assert answer.json()["detail"].startswith("documents[0].metadata.a[0]: ")
+        put = client.put("/collections/docs/metadata", f'{{"metadata": {{"a": {number}}}}}', JSON)
+        check_safe(put, 400, "number_too_large")
 
 
 @pytest.mark.django_db

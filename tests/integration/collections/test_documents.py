@@ -38,7 +38,7 @@ def put(count: int, *, first: int = 0, name: str = "shelf", words: str = "word")
         NewChunk(external_id=f"d{n}", text=f"{words} {n}", metadata={"n": n}) for n in range(first, first + count)
     ]
     embeddings = np.random.default_rng(first).normal(size=(count, 8)).astype(np.float32)
-    add_chunks(collection_name=name, chunks=chunks, embeddings=embeddings)
+    add_chunks(collection_name=name, chunks=chunks, embeddings=lambda: embeddings)
 
 
 def ids(name: str = "shelf") -> list[str]:
@@ -58,7 +58,7 @@ def ingest(text: str) -> None:
 class TestAdding:
     def test_of_an_id_given_twice_the_last_one_stays(self, shelf: Collection) -> None:
         chunks = [NewChunk(external_id="a", text=text, metadata={}) for text in ("first", "second")]
-        added = add_chunks(collection_name="shelf", chunks=chunks, embeddings=np.eye(2, dtype=np.float32))
+        added = add_chunks(collection_name="shelf", chunks=chunks, embeddings=lambda: np.eye(2, dtype=np.float32))
         assert (added.ids, added.count) == (["a", "a"], 1)
         assert [chunk.text for chunk in list_chunks(collection_name="shelf").chunks] == ["second"]
         assert Vector.objects.count() == 1
@@ -77,7 +77,7 @@ class TestAdding:
         embeddings = np.ones((3, 8), np.float32)
         embeddings[2, 0] = np.nan
         with pytest.raises(InvalidInput):
-            add_chunks(collection_name="shelf", chunks=chunks, embeddings=embeddings)
+            add_chunks(collection_name="shelf", chunks=chunks, embeddings=lambda: embeddings)
         assert (ids(), Vector.objects.count()) == (["d0", "d1", "d2"], 3)
 
     def test_statements_do_not_grow_with_the_documents(self, shelf: Collection) -> None:
@@ -134,7 +134,9 @@ class TestAdding:
         generation = Collection.objects.get().active_generation
         assert generation is not None
         chunks = [NewChunk(external_id="own", text="t", metadata={})]
-        add_chunks(collection_name="shelf", chunks=chunks, embeddings=np.ones((1, generation.dimension), np.float32))
+        add_chunks(
+            collection_name="shelf", chunks=chunks, embeddings=lambda: np.ones((1, generation.dimension), np.float32)
+        )
         assert "own" in ids()
 
 
@@ -252,7 +254,7 @@ class TestChanging:
 
     def test_a_document_may_be_called_all(self, client: Client, shelf: Collection) -> None:
         chunks = [NewChunk(external_id="all", text="t", metadata={})]
-        add_chunks(collection_name="shelf", chunks=chunks, embeddings=np.ones((1, 8), np.float32))
+        add_chunks(collection_name="shelf", chunks=chunks, embeddings=lambda: np.ones((1, 8), np.float32))
         assert client.get("/collections/shelf/documents/all").json()["id"] == "all"
         answer = send(client, "PATCH", "/collections/shelf/documents/all", {"metadata": {"a": 1}})
         assert answer.json()["metadata"] == {"a": 1}
@@ -334,7 +336,7 @@ def test_adds_at_the_same_time_agree_on_one_dimension_and_lose_nothing() -> None
     def add(number: int, dimension: int) -> None:
         chunks = [NewChunk(external_id=f"t{number}-{n}", text="t", metadata={}) for n in range(20)]
         try:
-            add_chunks(collection_name="shelf", chunks=chunks, embeddings=np.ones((20, dimension), np.float32))
+            add_chunks(collection_name="shelf", chunks=chunks, embeddings=lambda: np.ones((20, dimension), np.float32))
             results.append("added")
         except InvalidInput as error:
             results.append(error.code)

@@ -36,7 +36,7 @@ def fill(name: str, count: int, *, first: int = 0, dimension: int = 3) -> None:
     numbers = range(first, first + count)
     chunks = [NewChunk(external_id=f"d{n}", text=f"Passage {n}.", metadata={"n": n}) for n in numbers]
     vectors = np.random.default_rng(first).standard_normal((count, dimension)).astype(np.float32)
-    add_chunks(collection_name=name, chunks=chunks, embeddings=vectors)
+    add_chunks(collection_name=name, chunks=chunks, embeddings=lambda: vectors)
 
 
 def ingest(name: str, *texts: str) -> Job:
