@@ -77,7 +77,8 @@ def build_index(lease: Lease, heartbeat: Heartbeat) -> None:
             held.build_index(space=space, check=heartbeat.check)
             state = held.index_state(space=space)
         indexed, unindexed = state.indexed, state.unindexed
-    tell(lease=lease, step="Merging parts of the word index.")
+    total = indexed + unindexed
+    tell(lease=lease, step="Merging parts of the word index.", done=total, total=total)
     while compact(collection_id=lease.collection_id):
         heartbeat.check()
     with transaction.atomic():

@@ -73,7 +73,7 @@ def _emptying(clients: list[Client], corpus: Corpus) -> Any:
     small = make(2000, seed=5)
     results = []
     for client in clients:
-        measures.fill(client, "emptied", corpus) if isinstance(client, Chroma) else _fill_without_index(client, corpus)
+        measures.fill(client, "emptied", corpus)
         client.create("beside")
         for body in client.bodies(small):
             client.add("beside", body)
@@ -93,12 +93,6 @@ def _emptying(clients: list[Client], corpus: Corpus) -> Any:
         "rest": measures.p95(beside.rest),
         "during": measures.p95(beside.during),
     }
-
-
-def _fill_without_index(client: Client, corpus: Corpus) -> None:
-    client.create("emptied")
-    for body in client.bodies(corpus):
-        client.add("emptied", body)
 
 
 def _queries(clients: list[Client], corpus: Corpus, count: int) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import httpx
@@ -26,6 +26,7 @@ class Client(Protocol):
     def add(self, name: str, body: bytes) -> None: ...
     def query(self, name: str, vector: NDArray[np.float32], where: dict[str, Any], limit: int) -> list[str]: ...
     def wait_for_index(self, name: str) -> None: ...
+    def settle(self, name: str) -> None: ...
     def empty(self, name: str, corpus: Corpus) -> None: ...
 
 
@@ -66,12 +67,19 @@ class Ragsite:
         return int(answer.raise_for_status().json()["total"])
 
     def wait_for_index(self, name: str) -> None:
-        """Until a job has built the collection's vector index."""
+        """Until a job has built the vector index over all of the collection; it goes on with the word index."""
+        self._wait(name, lambda job: 0 < job["total"] == job["done"])
+
+    def settle(self, name: str) -> None:
+        """Until no job is under way that would take time from what is measured next."""
+        self._wait(name, lambda job: job["state"] == "succeeded")
+
+    def _wait(self, name: str, is_done: Callable[[dict[str, Any]], bool]) -> None:
         deadline = time.monotonic() + 900
         while time.monotonic() < deadline:
             jobs = self.http.get("/api/rag/jobs", params={"collection": name}).raise_for_status().json()["jobs"]
-            states = [job["state"] for job in jobs if job["kind"] == "index"]
-            if states and all(state == "succeeded" for state in states):
+            built = [job for job in jobs if job["kind"] == "index"]
+            if built and all(map(is_done, built)):
                 return
             time.sleep(0.1)
         raise RuntimeError("The vector index was not built in 15 minutes.")
@@ -121,6 +129,9 @@ class Chroma:
 
     def wait_for_index(self, name: str) -> None:
         """It indexes while it adds."""
+
+    def settle(self, name: str) -> None:
+        """Nothing goes on afterwards."""
 
     def empty(self, name: str, corpus: Corpus) -> None:
         # There is no call for it; a list of all ids at once is more than it takes.

@@ -61,6 +61,7 @@ def adding(client: Client, name: str, corpus: Corpus) -> Adding:
     assert found == [corpus.ids[-1]], found
     client.wait_for_index(name)
     indexed = time.perf_counter() - started
+    client.settle(name)
     return Adding(searchable=len(corpus) / searchable, indexed=len(corpus) / indexed)
 
 
@@ -68,7 +69,7 @@ def fill(client: Client, name: str, corpus: Corpus) -> None:
     client.create(name)
     for body in client.bodies(corpus):
         client.add(name, body)
-    client.wait_for_index(name)
+    client.settle(name)
 
 
 def queries(client: Client, name: str, corpus: Corpus, vectors: NDArray[np.float32], where: dict[str, Any]) -> Queries:

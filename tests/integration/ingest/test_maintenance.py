@@ -17,7 +17,7 @@ from core_app.errors import Conflict, Unavailable
 from core_app.ports import IndexState
 from ingest_app.maintenance import request_index
 from ingest_app.models import Job
-from ingest_app.planning import LARGE_TAIL, PAUSE, QUIET, Planner
+from ingest_app.planning import LARGE_TAIL, MANY_PARTS, PAUSE, QUIET, Planner
 from ingest_app.steering import cancel_job, retry_job
 from ingest_app.work import run_job
 from tests.integration.ingest.fake_store import BUILT, NOTHING, FakeStore, jobs, make
@@ -78,15 +78,18 @@ class TestIndexes:
         planner.plan()
         assert len(jobs("index")) == 1
 
-    def test_but_the_first_index_is_built_in_the_middle_of_an_upload(self, fake: FakeStore) -> None:
-        touch(collection=make(fake, state=IndexState(indexed=0, unindexed=10_000, wanted=True)))
-        Planner().plan()
-        assert len(jobs("index")) == 1
-
     def test_but_not_when_very_much_waits_for_it(self, fake: FakeStore) -> None:
         touch(collection=make(fake, state=IndexState(indexed=9, unindexed=LARGE_TAIL, wanted=True)))
         Planner().plan()
         assert len(jobs("index")) == 1
+
+    @pytest.mark.parametrize(("parts", "expected"), [(MANY_PARTS - 1, 0), (MANY_PARTS, 1)])
+    def test_nor_when_words_are_in_very_many_parts(self, fake: FakeStore, parts: int, expected: int) -> None:
+        collection = make(fake, state=NOTHING)
+        fake.parts[collection.pk] = parts
+        touch(collection=collection)
+        Planner().plan()
+        assert len(jobs("index")) == expected
 
     @pytest.mark.parametrize("state", ["failed", "cancelled"])
     def test_what_ended_badly_is_left_alone_for_a_while(self, fake: FakeStore, state: str) -> None:
