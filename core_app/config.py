@@ -62,7 +62,7 @@ class VectorDatabase(Section):
         description="Vectors of a collection that together take so much get an index; fewer are compared one by one.",
     )
     ef_search: Annotated[int, Field(ge=10, le=1000)] = Field(
-        400, description="How thoroughly the vector index is searched: more finds more of the nearest, later."
+        300, description="How thoroughly the vector index is searched: more finds more of the nearest, later."
     )
     index_build_memory_bytes: Annotated[int, Field(ge=64 * 1024 * 1024)] = Field(
         512 * 1024 * 1024,
