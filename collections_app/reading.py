@@ -107,6 +107,12 @@ def get_chunk(*, collection_name: str, external_id: str, with_embedding: bool = 
     )
 
 
+def stored_chunks(*, chunk_ids: Sequence[int]) -> dict[int, StoredChunk]:
+    """Chunks by their keys, without embeddings; those that are gone are missing from the result."""
+    rows = Chunk.objects.filter(pk__in=chunk_ids).values_list("pk", "external_id", "text", "metadata")
+    return {pk: StoredChunk(id=external_id, text=text, metadata=metadata) for pk, external_id, text, metadata in rows}
+
+
 def find_chunk(*, collection: Collection, external_id: str) -> Chunk:
     """The row of a chunk, with its document. Raises NotFound."""
     chunk = Chunk.objects.select_related("document").filter(collection=collection, external_id=external_id).first()

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from collections_app.selectors import chunks_by_id, get_collection
+from collections_app.reading import stored_chunks
+from collections_app.selectors import get_collection
 from collections_app.services import space_of
 from collections_app.where_sql import filter_errors
 from core_app.ports import Vectors
@@ -45,11 +46,11 @@ def nearest(
         space = space_of(collection.active_generation)
         searched = store(collection.store)
         hits = [searched.dense(space=space, query=query, limit=top_k, where=where) for query in queries]
-        chunks = chunks_by_id(chunk_ids=list({hit.chunk_id for found in hits for hit in found}))
+        chunks = stored_chunks(chunk_ids=list({hit.chunk_id for found in hits for hit in found}))
     return [
         [
             Neighbour(
-                id=chunks[hit.chunk_id].external_id,
+                id=chunks[hit.chunk_id].id,
                 text=chunks[hit.chunk_id].text,
                 metadata=chunks[hit.chunk_id].metadata,
                 score=similarity(hit.distance, metric=space.distance),

@@ -30,6 +30,7 @@ def main() -> None:
     parser.add_argument("--chroma", required=True, help="the chroma command to compare with")
     parser.add_argument("--adding", type=int, default=20_000, help="documents to add (default: %(default)s)")
     parser.add_argument("--emptying", type=int, default=50_000, help="documents to empty (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="emptyings of each server (default: %(default)s)")
     parser.add_argument("--querying", type=int, default=100_000, help="documents to query (default: %(default)s)")
     parser.add_argument("--queries", type=int, default=100, help="queries of each kind (default: %(default)s)")
     parser.add_argument("--json", type=Path, help="write the numbers to this file, too")
@@ -44,7 +45,7 @@ def main() -> None:
         if options.adding:
             report["adding"] = _adding(clients, make(options.adding))
         if options.emptying:
-            report["emptying"] = _emptying(clients, make(options.emptying, seed=8))
+            report["emptying"] = _emptying(clients, make(options.emptying, seed=8), options.rounds)
         if options.querying:
             report["queries"] = _queries(clients, make(options.querying, seed=9), options.queries)
             report["documents"] = _documents(Ragsite(ours), Path(folder) / "ragsite", options.queries)
@@ -68,12 +69,11 @@ def _adding(clients: list[Client], corpus: Corpus) -> Any:
     return {"Ragsite": vars(ours), "chromadb": vars(theirs)}
 
 
-def _emptying(clients: list[Client], corpus: Corpus) -> Any:
-    _head(f"Emptying {len(corpus):,} documents", "")
+def _emptying(clients: list[Client], corpus: Corpus, rounds: int) -> Any:
+    _head(f"Emptying {len(corpus):,} documents, {rounds} times", "")
     small = make(2000, seed=5)
     results = []
     for client in clients:
-        measures.fill(client, "emptied", corpus)
         client.create("beside")
         for body in client.bodies(small):
             client.add("beside", body)
@@ -81,7 +81,11 @@ def _emptying(clients: list[Client], corpus: Corpus) -> Any:
         def search(client: Client = client) -> None:
             client.query("beside", small.vectors[0], {}, 10)
 
-        results.append(measures.emptying(client, "emptied", corpus, search))
+        beside, seconds = measures.Beside(), []
+        for number in range(rounds):
+            measures.fill(client, f"emptied-{number}", corpus)
+            seconds.append(measures.emptying(client, f"emptied-{number}", corpus, search, beside))
+        results.append((statistics.median(seconds), beside))
     (ours, beside), (theirs, their_beside) = results
     _row("seconds", ours, theirs, ratio=theirs / ours)
     for label, series in (("p95 of another's search at rest, ms", "rest"), ("the same meanwhile, ms", "during")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import httpx
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from benchmarks.storage.corpus import Corpus
 
 BATCH = 1000
+#: So long a server does nothing before the next measurement.
+QUIET_SECONDS = 3.0
 JSON = {"Content-Type": "application/json"}
 
 
@@ -26,7 +28,7 @@ class Client(Protocol):
     def add(self, name: str, body: bytes) -> None: ...
     def query(self, name: str, vector: NDArray[np.float32], where: dict[str, Any], limit: int) -> list[str]: ...
     def wait_for_index(self, name: str) -> None: ...
-    def settle(self, name: str) -> None: ...
+    def settle(self) -> None: ...
     def empty(self, name: str, corpus: Corpus) -> None: ...
 
 
@@ -68,21 +70,24 @@ class Ragsite:
 
     def wait_for_index(self, name: str) -> None:
         """Until a job has built the vector index over all of the collection; it goes on with the word index."""
-        self._wait(name, lambda job: 0 < job["total"] == job["done"])
-
-    def settle(self, name: str) -> None:
-        """Until no job is under way that would take time from what is measured next."""
-        self._wait(name, lambda job: job["state"] == "succeeded")
-
-    def _wait(self, name: str, is_done: Callable[[dict[str, Any]], bool]) -> None:
         deadline = time.monotonic() + 900
         while time.monotonic() < deadline:
-            jobs = self.http.get("/api/rag/jobs", params={"collection": name}).raise_for_status().json()["jobs"]
-            built = [job for job in jobs if job["kind"] == "index"]
-            if built and all(map(is_done, built)):
+            jobs = self._jobs(collection=name, kind="index")
+            if jobs and all(0 < job["total"] == job["done"] for job in jobs):
                 return
             time.sleep(0.1)
         raise RuntimeError("The vector index was not built in 15 minutes.")
+
+    def settle(self) -> None:
+        """Until for some time no job was under way that would take time from what is measured next."""
+        quiet_since = time.monotonic()
+        while time.monotonic() < quiet_since + QUIET_SECONDS:
+            if any(job["finished_at"] is None for job in self._jobs()):
+                quiet_since = time.monotonic()
+            time.sleep(0.1)
+
+    def _jobs(self, **params: str) -> list[dict[str, Any]]:
+        return list(self.http.get("/api/rag/jobs", params=params).raise_for_status().json()["jobs"])
 
     def empty(self, name: str, corpus: Corpus) -> None:
         answer = self.http.delete(f"/collections/{name}/documents/all").raise_for_status()
@@ -130,8 +135,9 @@ class Chroma:
     def wait_for_index(self, name: str) -> None:
         """It indexes while it adds."""
 
-    def settle(self, name: str) -> None:
-        """Nothing goes on afterwards."""
+    def settle(self) -> None:
+        """It does not say what it still does; as much time as Ragsite gets."""
+        time.sleep(QUIET_SECONDS)
 
     def empty(self, name: str, corpus: Corpus) -> None:
         # There is no call for it; a list of all ids at once is more than it takes.

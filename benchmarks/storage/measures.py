@@ -61,7 +61,7 @@ def adding(client: Client, name: str, corpus: Corpus) -> Adding:
     assert found == [corpus.ids[-1]], found
     client.wait_for_index(name)
     indexed = time.perf_counter() - started
-    client.settle(name)
+    client.settle()
     return Adding(searchable=len(corpus) / searchable, indexed=len(corpus) / indexed)
 
 
@@ -69,7 +69,7 @@ def fill(client: Client, name: str, corpus: Corpus) -> None:
     client.create(name)
     for body in client.bodies(corpus):
         client.add(name, body)
-    client.settle(name)
+    client.settle()
 
 
 def queries(client: Client, name: str, corpus: Corpus, vectors: NDArray[np.float32], where: dict[str, Any]) -> Queries:
@@ -90,9 +90,8 @@ def p95(times: Sequence[float]) -> float:
     return float(np.percentile(times, 95)) if times else float("nan")
 
 
-def emptying(client: Client, name: str, corpus: Corpus, search: Callable[[], None]) -> tuple[float, Beside]:
-    """Seconds that emptying takes, and another collection's searches before and during it."""
-    beside = Beside()
+def emptying(client: Client, name: str, corpus: Corpus, search: Callable[[], None], beside: Beside) -> float:
+    """Seconds that emptying takes; to `beside` are added another collection's searches before and during it."""
 
     def once(into: list[float]) -> None:
         started = time.perf_counter()
@@ -114,7 +113,7 @@ def emptying(client: Client, name: str, corpus: Corpus, search: Callable[[], Non
     seconds = time.perf_counter() - started
     done.set()
     searcher.join()
-    return seconds, beside
+    return seconds
 
 
 def bare_page(connection: psycopg.Connection[Any]) -> int:
