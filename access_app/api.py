@@ -27,6 +27,8 @@ class ApiView(APIView):
         """Refuse parameters of the address that would be ignored, or that Postgres could not take as text."""
         super().initial(request, *args, **kwargs)
         method = "GET" if request.method == "HEAD" else str(request.method)
+        if not hasattr(self, method.lower()) or method == "OPTIONS":
+            return  # 405, or what the view itself says of its methods
         known = self.parameters.get(method, ())
         for name, values in request.query_params.lists():
             if name not in known:

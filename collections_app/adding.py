@@ -13,7 +13,14 @@ from django.db import connection, transaction
 
 from collections_app.models import Collection
 from collections_app.removing import Stored, remove
-from collections_app.services import get_or_create_default, lock_collection, space_of, touch, writable_space
+from collections_app.services import (
+    get_or_create_default,
+    get_or_plan_default,
+    lock_collection,
+    space_of,
+    touch,
+    writable_space,
+)
 from core_app.copying import copy
 from core_app.errors import InvalidInput
 from core_app.ports import IndexedChunk, Space, Vectors
@@ -65,10 +72,12 @@ def add_chunks(*, collection_name: str, chunks: Sequence[NewChunk], embeddings: 
     """
     ids = [_checked_id(chunk.external_id, index) for index, chunk in enumerate(chunks)]
     last = {external_id: index for index, external_id in enumerate(ids)}
-    found = get_or_create_default(name=collection_name)
+    planned = get_or_plan_default(name=collection_name)
     texts = [chunks[index].text for index in last.values()]
-    with store(found.store).prepare(language=found.language, texts=texts) as prepared:
+    with store(planned.store).prepare(language=planned.language, texts=texts) as prepared:
         vectors = embeddings()
+        prepared.settle()
+        found = get_or_create_default(name=collection_name)
         with transaction.atomic():
             collection = lock_collection(collection_id=found.pk)
             space = _space(collection, dimension=vectors.shape[1])

@@ -156,7 +156,7 @@ class DocumentsView(ApiView):
         given: GivenDocuments | None = cast("dict[str, Any]", request.data).get("given")
         if given is None:  # without a body nothing was parsed
             raise InvalidInput(DOCUMENTS_REQUIRED, code="documents_required")
-        added = add_chunks(collection_name=name, chunks=given.chunks, embeddings=given.embeddings)
+        added = add_chunks(collection_name=name, chunks=given.chunks, embeddings=given.take_embeddings)
         return Response({"status": "added", "collection": name, "count": added.count, "ids": added.ids}, status=201)
 
     @extend_schema(

@@ -31,30 +31,15 @@ EMBEDDINGS_REQUIRED = "All documents must include pre-computed embeddings"
 
 @dataclass(frozen=True, kw_only=True)
 class GivenDocuments:
-    """What a body holds: chunks, and of each the JSON of its embedding."""
+    """What a body holds: chunks, and of each the JSON of its embedding, which keeps the whole body in memory."""
 
     chunks: Sequence[NewChunk]
-    numbers: Sequence[msgspec.Raw]
+    numbers: list[msgspec.Raw]
 
-    def embeddings(self) -> Vectors:
-        """An array of shape (chunks, dimension). Raises InvalidInput naming the place of a mistake."""
-        embeddings: Vectors | None = None
-        for index, given in enumerate(self.numbers):
-            place = f"documents[{index}].embedding"
-            vector = _vector(given, place)
-            if embeddings is None:
-                embeddings = np.empty((len(self.numbers), len(vector)), np.float32)
-            if len(vector) != embeddings.shape[1]:
-                raise InvalidInput(
-                    f"{place}: has {len(vector)} numbers where those before it have {embeddings.shape[1]}. "
-                    "All embeddings of a request must have the same dimension.",
-                    code="dimension_mismatch",
-                )
-            with np.errstate(over="ignore"):  # what is too large for a float32 is infinite then, and refused as such
-                embeddings[index] = vector
-        assert embeddings is not None, "a body without documents was refused"
-        for index in np.flatnonzero(~np.isfinite(embeddings).all(axis=1))[:1]:
-            raise InvalidInput(f"documents[{index}].embedding: {_TOO_LARGE}.", code="invalid_embedding")
+    def take_embeddings(self) -> Vectors:
+        """An array of shape (chunks, dimension), once. Raises InvalidInput naming the place of a mistake."""
+        embeddings = _embeddings(self.numbers)
+        self.numbers.clear()
         return embeddings
 
 
@@ -104,6 +89,27 @@ def read_documents(body: bytes) -> GivenDocuments:
         chunks=[_chunk(document, f"documents[{index}]") for index, document in enumerate(documents)],
         numbers=[document.embedding for document in documents],
     )
+
+
+def _embeddings(numbers: Sequence[msgspec.Raw]) -> Vectors:
+    embeddings: Vectors | None = None
+    for index, given in enumerate(numbers):
+        place = f"documents[{index}].embedding"
+        vector = _vector(given, place)
+        if embeddings is None:
+            embeddings = np.empty((len(numbers), len(vector)), np.float32)
+        if len(vector) != embeddings.shape[1]:
+            raise InvalidInput(
+                f"{place}: has {len(vector)} numbers where those before it have {embeddings.shape[1]}. "
+                "All embeddings of a request must have the same dimension.",
+                code="dimension_mismatch",
+            )
+        with np.errstate(over="ignore"):  # what is too large for a float32 is infinite then, and refused as such
+            embeddings[index] = vector
+    assert embeddings is not None, "a body without documents was refused"
+    for index in np.flatnonzero(~np.isfinite(embeddings).all(axis=1))[:1]:
+        raise InvalidInput(f"documents[{index}].embedding: {_TOO_LARGE}.", code="invalid_embedding")
+    return embeddings
 
 
 def _parts(body: bytes) -> list[msgspec.Raw]:

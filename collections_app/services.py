@@ -65,6 +65,14 @@ def get_or_create_default(*, name: str) -> Collection:
         return get_collection(name=name)
 
 
+def get_or_plan_default(*, name: str) -> Collection:
+    """As `get_or_create_default`, but the default one is not stored yet: what is asked may still be refused."""
+    section = app_settings().vector_database
+    if name == section.default_collection and not Collection.objects.filter(name=name).exists():
+        return Collection(name=name, store=section.provider)
+    return get_or_create_default(name=name)
+
+
 def update_metadata(*, name: str, metadata: Mapping[str, Any], merge: bool = False) -> Collection:
     """Replace the metadata (A5.3) or, with `merge`, add and overwrite single keys (A8)."""
     with transaction.atomic():

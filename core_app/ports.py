@@ -100,14 +100,21 @@ class LexicalHit:
     score: float
 
 
+class Prepared(Protocol):
+    """What indexing some texts takes, begun beside the caller."""
+
+    def settle(self) -> None:
+        """Wait for the end where that takes seconds: the caller is about to lock the collection."""
+
+
 class Store(Protocol):
     """Holds the vectors and words of collections. Every call runs inside the caller's transaction."""
 
-    def prepare(self, *, language: str, texts: Sequence[str]) -> AbstractContextManager[object]:
+    def prepare(self, *, language: str, texts: Sequence[str]) -> AbstractContextManager[Prepared]:
         """Begin beside the caller with what `add` will need of these texts; what it gives is for `add`."""
 
     def add(
-        self, *, space: Space, language: str, chunks: Sequence[IndexedChunk], prepared: object | None = None
+        self, *, space: Space, language: str, chunks: Sequence[IndexedChunk], prepared: Prepared | None = None
     ) -> None:
         """Index new chunks: all of them or, when it raises, none.
 

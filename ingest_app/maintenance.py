@@ -18,6 +18,8 @@ from ingest_app.leases import Heartbeat, Lease, hold
 from ingest_app.models import Job
 
 ROOM = "ingest_app"
+#: So many parts of the word index slow down every search.
+MANY_PARTS = 100
 
 
 def request_index(*, collection_id: int) -> bool:
@@ -62,11 +64,14 @@ def compact(*, collection_id: int) -> int:
 def build_index(lease: Lease, heartbeat: Heartbeat) -> None:
     """The work of a job of the kind `index`; nothing to do where it was done meanwhile.
 
-    Parts of the word index that many small adds left behind are merged as well.
+    Parts of the word index that many small adds left behind are merged as well; before it where they are so many
+    that searches suffer, since a build may take minutes, and fail.
     """
     found = Collection.objects.select_related("active_generation").filter(pk=lease.collection_id).first()
     if found is None:
         raise CollectionGone
+    if store(found.store).fragments(collection_id=found.pk) >= MANY_PARTS:
+        _merge_words(lease, heartbeat)
     indexed = unindexed = 0
     if found.active_generation is not None:
         space, held = space_of(found.active_generation), store(found.store)
@@ -77,12 +82,16 @@ def build_index(lease: Lease, heartbeat: Heartbeat) -> None:
             held.build_index(space=space, check=heartbeat.check)
             state = held.index_state(space=space)
         indexed, unindexed = state.indexed, state.unindexed
-    total = indexed + unindexed
-    tell(lease=lease, step="Merging parts of the word index.", done=total, total=total)
-    while compact(collection_id=lease.collection_id):
-        heartbeat.check()
+    _merge_words(lease, heartbeat, done=indexed, total=indexed + unindexed)
     with transaction.atomic():
         succeed(job=hold(lease=lease), result={"indexed": indexed, "unindexed": unindexed})
+
+
+def _merge_words(lease: Lease, heartbeat: Heartbeat, *, done: int = 0, total: int = 0) -> None:
+    assert lease.collection_id is not None, "an index belongs to a collection"
+    tell(lease=lease, step="Merging parts of the word index.", done=done, total=total)
+    while compact(collection_id=lease.collection_id):
+        heartbeat.check()
 
 
 def reclaim(lease: Lease, heartbeat: Heartbeat) -> None:

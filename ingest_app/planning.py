@@ -14,17 +14,16 @@ from collections_app.models import Collection
 from collections_app.services import space_of
 from core_app.sql import statement
 from core_app.wiring import store
-from ingest_app.maintenance import ROOM, request_index, request_reclaim
+from ingest_app.maintenance import MANY_PARTS, ROOM, request_index, request_reclaim
 from ingest_app.models import Job
 
 logger = logging.getLogger(__name__)
 
-#: Upkeep waits until nothing was written for so long: in the middle of an upload it would slow that down, and soon be
-#: behind again.
+#: Upkeep waits until nothing was written for so long: between two requests of an upload it would take time from it.
+#: Who pauses longer, to embed the next ones, has it done meanwhile; how often is bounded by what makes an index due.
 QUIET = timedelta(seconds=0.5)
-#: So many vectors beside the index, or parts of the word index, slow down every search; then it waits no longer.
+#: So many vectors beside the index slow down every search, as do `MANY_PARTS`; then it waits no longer.
 LARGE_TAIL = 50_000
-MANY_PARTS = 100
 #: What failed or was cancelled is not planned again for so long, unless somebody retries it.
 PAUSE = timedelta(hours=1)
 #: Dead rows of chunks are reclaimed when there are so many, and so large a part of all.

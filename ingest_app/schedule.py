@@ -5,5 +5,5 @@ from __future__ import annotations
 REAP_JOBS = "ingest.reap_jobs"
 REAP_INTERVAL_SECONDS = 10.0
 PLAN_UPKEEP = "ingest.plan_upkeep"
-#: A round without news is one short statement.
+#: A round without news is two short statements.
 PLAN_INTERVAL_SECONDS = 0.5

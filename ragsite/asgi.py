@@ -8,10 +8,8 @@ import warnings
 import django
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest
-from django.core.handlers.base import BaseHandler
 from django.http.response import HttpResponseBase
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
 from core_app.wiring import app_settings
 from ragsite.body_limit import BodyLimit
 
@@ -23,9 +21,9 @@ class OneThreadHandler(ASGIHandler):
     each middleware, which took longer than most requests.
     """
 
-    def __init__(self) -> None:
-        BaseHandler.__init__(self)
-        self.load_middleware(is_async=False)
+    def load_middleware(self, is_async: bool = False) -> None:
+        """One synchronous chain."""
+        super().load_middleware(is_async=False)
 
     async def get_response_async(self, request: ASGIRequest) -> HttpResponseBase:  # type: ignore[override]
         """The answer, made in the request's own thread."""

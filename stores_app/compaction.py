@@ -31,7 +31,7 @@ def compact(*, collection_id: int) -> int:
     return replaced
 
 
-def due(*, collection_id: int) -> int:
+def fragments(*, collection_id: int) -> int:
     """How many segments are to be merged now."""
     return sum(map(len, groups_to_merge(_sizes(collection_id))))
 
@@ -40,7 +40,8 @@ def _sizes(collection_id: int) -> list[SegmentSize]:
     with binary_cursor() as cursor:
         cursor.execute(statement(ROOM, "segment_sizes"), {"collection_id": collection_id})
         return [
-            SegmentSize(segment_id=segment_id, size=size, live=live) for segment_id, size, live in cursor.fetchall()
+            SegmentSize(segment_id=segment_id, size=size, live=live, live_length=live_length)
+            for segment_id, size, live, live_length in cursor.fetchall()
         ]
 
 

@@ -27,7 +27,7 @@ from stores_app.transfer import ROOM
 #: Whose deleted rows are given back, in the order in which they were deleted.
 _TABLES = ("stores_vector", "stores_postingblock", "stores_segment", "collections_chunk", "collections_document")
 
-#: Segments of emptied collections that are deleted at a time: each may have a hundred thousand postings.
+#: Segments of emptied collections that are deleted at a time: each may have some ten thousand blocks of postings.
 _SEGMENTS_AT_ONCE = 10
 
 #: An index is built anew when so many vectors came or went since, as a share of those in it.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
-from core_app.ports import Bm25, DenseHit, IndexedChunk, IndexState, LexicalHit, Space, Vectors
+from core_app.ports import Bm25, DenseHit, IndexedChunk, IndexState, LexicalHit, Prepared, Space, Vectors
 from core_app.where import Where
 from stores_app import compaction, dense, index_upkeep, nearest, words
-from stores_app.lexical.beside import WordsProcess
 from stores_app.lexical.languages import checked
+from stores_app.lexical.worker import Analysis, AnalysisWorker
 
 
 class PgVectorStore:
@@ -21,16 +21,14 @@ class PgVectorStore:
     """
 
     def __init__(self) -> None:
-        self._beside = WordsProcess()
+        self._worker = AnalysisWorker()
 
-    @contextmanager
-    def prepare(self, *, language: str, texts: Sequence[str]) -> Iterator[object]:
-        """Read the words of these texts in another process, where they are many. Raises InvalidInput."""
-        with words.prepared(language=language, texts=texts, beside=self._beside) as prepared:
-            yield prepared
+    def prepare(self, *, language: str, texts: Sequence[str]) -> AbstractContextManager[Analysis]:
+        """Analyse the words of these texts in another process, where they are many. Raises InvalidInput."""
+        return self._worker.analysing(language=checked(language), texts=texts)
 
     def add(
-        self, *, space: Space, language: str, chunks: Sequence[IndexedChunk], prepared: object | None = None
+        self, *, space: Space, language: str, chunks: Sequence[IndexedChunk], prepared: Prepared | None = None
     ) -> None:
         """Index new chunks, whose rows exist: one segment of words, and their vectors.
 
@@ -41,7 +39,7 @@ class PgVectorStore:
             vectors = dense.packed(space=space, chunks=chunks)
             checked(language)
             dense.add(vectors)
-            # Last: by then it may have been read beside us.
+            # Last: by then it may have been analysed beside us.
             words.add(
                 words.segment(language=language, chunks=chunks, prepared=prepared), collection_id=space.collection_id
             )
@@ -88,7 +86,7 @@ class PgVectorStore:
 
     def fragments(self, *, collection_id: int) -> int:
         """How many segments `compact` would merge now."""
-        return compaction.due(collection_id=collection_id)
+        return compaction.fragments(collection_id=collection_id)
 
     def empty(self, *, collection_id: int) -> None:
         """Take all chunks of a collection out of the index, in every generation."""

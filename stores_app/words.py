@@ -6,8 +6,7 @@ writer waits instead of bringing deleted chunks back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter, is_
 
@@ -16,15 +15,14 @@ from django.db import connection
 
 from core_app.copying import copy
 from core_app.errors import Unavailable
-from core_app.ports import Bm25, IndexedChunk, LexicalHit
+from core_app.ports import Bm25, IndexedChunk, LexicalHit, Prepared
 from core_app.sql import statement
 from stores_app.lexical import bm25 as scoring
-from stores_app.lexical.analysed import Analysed, analysed
+from stores_app.lexical.analysing import analyse
 from stores_app.lexical.analysis import query_terms, weights
-from stores_app.lexical.beside import WordsProcess
 from stores_app.lexical.blocks import find
-from stores_app.lexical.languages import checked
 from stores_app.lexical.postings import CHUNK_ID, LENGTH, Mask, Members, Postings, pack_bitmap, unpack_bitmap
+from stores_app.lexical.worker import Analysis
 from stores_app.transfer import ROOM, binary_cursor
 
 #: Fewer chunks than this are not worth a job that reclaims their space.
@@ -39,31 +37,15 @@ class NewSegment:
     blocks: Sequence[tuple[str, bytes]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Prepared:
-    """Words that are being read, of so many texts; `result` waits for the end."""
-
-    language: str
-    count: int
-    result: Callable[[], Analysed]
-
-
-@contextmanager
-def prepared(*, language: str, texts: Sequence[str], beside: WordsProcess) -> Iterator[Prepared]:
-    """Have the words read beside the caller. Raises InvalidInput for an unknown language."""
-    with beside.reading(language=checked(language), texts=texts) as result:
-        yield Prepared(language=language, count=len(texts), result=result)
-
-
-def segment(*, language: str, chunks: Sequence[IndexedChunk], prepared: object | None = None) -> NewSegment:
+def segment(*, language: str, chunks: Sequence[IndexedChunk], prepared: Prepared | None = None) -> NewSegment:
     """The chunks as a segment that `add` takes, `prepared` or not. Raises InvalidInput for an unknown language."""
     ordered = sorted(chunks, key=attrgetter("chunk_id"))
     ids = np.fromiter((chunk.chunk_id for chunk in ordered), CHUNK_ID, len(ordered))
     is_in_order = all(map(is_, ordered, chunks))
-    if isinstance(prepared, Prepared) and is_in_order and (prepared.language, prepared.count) == (language, len(ids)):
+    if isinstance(prepared, Analysis) and is_in_order and (prepared.language, len(prepared)) == (language, len(ids)):
         found = prepared.result()
     else:
-        found = analysed(language=language, texts=[chunk.text for chunk in ordered])
+        found = analyse(language=language, texts=[chunk.text for chunk in ordered])
     members = Members(chunk_ids=ids, lengths=found.lengths, dead=np.zeros(len(ids), np.bool_))
     return NewSegment(members=members, blocks=found.blocks)
 
@@ -144,8 +126,8 @@ def empty(*, collection_id: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(statement(ROOM, "segment_sizes"), {"collection_id": collection_id})
         found = cursor.fetchall()
-    if sum(size for _, size, _ in found) < _DELETED_AT_ONCE:
-        drop_segments([segment_id for segment_id, _, _ in found])
+    if sum(size for _, size, *_ in found) < _DELETED_AT_ONCE:
+        drop_segments([segment_id for segment_id, *_ in found])
         return
     with connection.cursor() as cursor:
         cursor.execute(statement(ROOM, "retire_segments"), {"collection_id": collection_id})
@@ -189,7 +171,7 @@ class _Reading:
                     self._take_segment(segment_id, data, size)
                     self.live += live
                     self.live_length += live_length
-                elif postings := find(term, data):
+                elif (postings := find(term, data)) is not None:
                     self.postings.setdefault(term, {})[segment_id] = postings
 
     def _take_segment(self, segment_id: int, dead: bytes, size: int) -> None:

@@ -27,7 +27,7 @@ class Client(Protocol):
     def bodies(self, corpus: Corpus) -> Iterator[bytes]: ...
     def add(self, name: str, body: bytes) -> None: ...
     def query(self, name: str, vector: NDArray[np.float32], where: dict[str, Any], limit: int) -> list[str]: ...
-    def wait_for_index(self, name: str) -> None: ...
+    def wait_for_index(self, name: str, count: int) -> None: ...
     def settle(self) -> None: ...
     def empty(self, name: str, corpus: Corpus) -> None: ...
 
@@ -68,12 +68,12 @@ class Ragsite:
         answer = self.http.get(f"/collections/{name}/documents", params={"where": json.dumps(where)})
         return int(answer.raise_for_status().json()["total"])
 
-    def wait_for_index(self, name: str) -> None:
+    def wait_for_index(self, name: str, count: int) -> None:
         """Until a job has built the vector index over all of the collection; it goes on with the word index."""
         deadline = time.monotonic() + 900
         while time.monotonic() < deadline:
             jobs = self._jobs(collection=name, kind="index")
-            if jobs and all(0 < job["total"] == job["done"] for job in jobs):
+            if any(count == job["total"] == job["done"] for job in jobs):
                 return
             time.sleep(0.1)
         raise RuntimeError("The vector index was not built in 15 minutes.")
@@ -132,7 +132,7 @@ class Chroma:
         answer = self.http.post(f"/collections/{self._ids[name]}/query", json=body).raise_for_status()
         return list(answer.json()["ids"][0])
 
-    def wait_for_index(self, name: str) -> None:
+    def wait_for_index(self, name: str, count: int) -> None:
         """It indexes while it adds."""
 
     def settle(self) -> None:

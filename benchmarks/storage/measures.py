@@ -59,7 +59,7 @@ def adding(client: Client, name: str, corpus: Corpus) -> Adding:
     found = client.query(name, corpus.vectors[-1], {}, 1)
     searchable = time.perf_counter() - started
     assert found == [corpus.ids[-1]], found
-    client.wait_for_index(name)
+    client.wait_for_index(name, len(corpus))
     indexed = time.perf_counter() - started
     client.settle()
     return Adding(searchable=len(corpus) / searchable, indexed=len(corpus) / indexed)

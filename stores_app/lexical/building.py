@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain, count, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,7 @@ def build(documents: Sequence[Sequence[str]]) -> tuple[NDArray[np.uint32], Segme
     """Lengths and postings of chunks, given by their terms in the order of their ids."""
     lengths = np.fromiter(map(len, documents), LENGTH, len(documents))
     # Terms as numbers, in the order in which they were first met: looking one up then costs no Python.
-    numbers: defaultdict[str, int] = defaultdict()
-    numbers.default_factory = numbers.__len__
+    numbers: defaultdict[str, int] = defaultdict(count().__next__)
     occurrences = np.fromiter(
         map(numbers.__getitem__, chain.from_iterable(documents)), np.int64, int(lengths.sum(dtype=np.int64))
     )

@@ -15,6 +15,8 @@ FANOUT = 8
 #: Segments with this many live chunks are left as they are: merging more of them takes longer than
 #: other writers to the collection should wait, and makes a search hardly faster.
 LARGE = 8192
+#: And so are those with so many terms, each counted as often as it occurs: a merge holds its segments in memory.
+LONG = 2_000_000
 #: Deleted share from which a segment is written anew on its own.
 MOST_DEAD = 0.3
 
@@ -25,6 +27,8 @@ class SegmentSize:
     #: Chunks, deleted ones included, and without them.
     size: int
     live: int
+    #: Terms of the live chunks.
+    live_length: int
 
 
 def groups_to_merge(segments: Iterable[SegmentSize]) -> list[list[SegmentSize]]:
@@ -32,7 +36,7 @@ def groups_to_merge(segments: Iterable[SegmentSize]) -> list[list[SegmentSize]]:
     tiers: defaultdict[int, list[SegmentSize]] = defaultdict(list)
     alone: list[SegmentSize] = []
     for segment in sorted(segments, key=lambda segment: segment.segment_id):
-        if segment.live < LARGE:
+        if segment.live < LARGE and segment.live_length < LONG:
             tiers[_tier(segment.live)].append(segment)
         else:
             alone.append(segment)

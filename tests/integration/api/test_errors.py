@@ -255,6 +255,12 @@ def test_what_is_not_understood_in_the_address_is_not_ignored(
 
 
 @pytest.mark.django_db
+def test_a_wrong_method_is_405_whatever_is_asked(client: Client) -> None:
+    assert client.put("/collections?limit=1").status_code == 405
+    assert client.options("/collections?limit=1").status_code == 200
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("encoding", ["gzip", "br", "GZIP"])
 def test_a_compressed_body_is_called_that(client: Client, encoding: str) -> None:
     answer = client.post(

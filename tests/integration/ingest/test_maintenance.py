@@ -15,9 +15,9 @@ from collections_app.models import Collection
 from collections_app.services import create_collection, delete_collection, touch
 from core_app.errors import Conflict, Unavailable
 from core_app.ports import IndexState
-from ingest_app.maintenance import request_index
+from ingest_app.maintenance import MANY_PARTS, request_index
 from ingest_app.models import Job
-from ingest_app.planning import LARGE_TAIL, MANY_PARTS, PAUSE, QUIET, Planner
+from ingest_app.planning import LARGE_TAIL, PAUSE, QUIET, Planner
 from ingest_app.steering import cancel_job, retry_job
 from ingest_app.work import run_job
 from tests.integration.ingest.fake_store import BUILT, NOTHING, FakeStore, jobs, make
@@ -62,6 +62,21 @@ class TestIndexes:
         assert (fake.parts[collection.pk], fake.built) == (0, [])
         Planner().plan()
         assert len(jobs("index")) == 1
+
+    def test_words_in_very_many_parts_are_merged_before_a_build_that_may_fail(self, fake: FakeStore) -> None:
+        collection = make(fake)
+        fake.parts[collection.pk] = MANY_PARTS
+        Planner().plan()
+        (job,) = jobs("index")
+
+        def fail() -> None:
+            assert fake.parts[collection.pk] == 0
+            raise RuntimeError
+
+        fake.meanwhile = fail
+        run_job(job_id=job.pk, stopping=never)
+        job.refresh_from_db()
+        assert (job.state, fake.parts[collection.pk]) == ("failed", 0)
 
     def test_an_empty_collection_is_not_asked_about(self, fake: FakeStore) -> None:
         create_collection(name="c")

@@ -3,11 +3,14 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stores_app.lexical.merging import FANOUT, LARGE, SegmentSize, groups_to_merge
+from stores_app.lexical.merging import FANOUT, LARGE, LONG, SegmentSize, groups_to_merge
 
 
 def sizes(*live: int) -> list[SegmentSize]:
-    return [SegmentSize(segment_id=index, size=count, live=count) for index, count in enumerate(live, start=1)]
+    return [
+        SegmentSize(segment_id=index, size=count, live=count, live_length=count)
+        for index, count in enumerate(live, start=1)
+    ]
 
 
 def ids(segments: list[SegmentSize]) -> list[list[int]]:
@@ -26,11 +29,16 @@ def test_large_segments_are_left_as_they_are() -> None:
     assert ids(sizes(*[LARGE] * 20)) == []
 
 
+def test_so_are_segments_of_few_but_very_long_chunks() -> None:
+    segments = [SegmentSize(segment_id=index, size=1000, live=1000, live_length=LONG) for index in range(20)]
+    assert groups_to_merge(segments) == []
+
+
 def test_mostly_dead_segments_are_written_anew_on_their_own() -> None:
     segments = [
-        SegmentSize(segment_id=1, size=10, live=7),
-        SegmentSize(segment_id=2, size=10, live=6),
-        SegmentSize(segment_id=3, size=100_000, live=60_000),
+        SegmentSize(segment_id=1, size=10, live=7, live_length=70),
+        SegmentSize(segment_id=2, size=10, live=6, live_length=60),
+        SegmentSize(segment_id=3, size=100_000, live=60_000, live_length=60_000),
     ]
     assert ids(segments) == [[3], [2]]
 
@@ -39,7 +47,7 @@ def test_mostly_dead_segments_are_written_anew_on_their_own() -> None:
 @given(st.lists(st.tuples(st.integers(1, 100_000), st.floats(0, 1)), max_size=80))
 def test_no_segment_is_merged_twice_and_few_remain(shapes: list[tuple[int, float]]) -> None:
     segments = [
-        SegmentSize(segment_id=index, size=size, live=max(1, int(size * share)))
+        SegmentSize(segment_id=index, size=size, live=max(1, int(size * share)), live_length=size)
         for index, (size, share) in enumerate(shapes)
     ]
     groups = groups_to_merge(segments)

@@ -13,14 +13,14 @@ from stores_app.lexical.building import build
 
 
 @dataclass(frozen=True, kw_only=True)
-class Analysed:
+class AnalysedTexts:
     """Lengths in terms by ordinal, and blocks of postings with their first terms (`stores_app.lexical.blocks`)."""
 
     lengths: NDArray[np.uint32]
     blocks: Sequence[tuple[str, bytes]]
 
 
-def analysed(*, language: str, texts: Sequence[str]) -> Analysed:
+def analyse(*, language: str, texts: Sequence[str]) -> AnalysedTexts:
     """The words of texts that are in the order of their chunks' ids. Raises InvalidInput for an unknown language."""
     lengths, postings = build([document_terms(text, language) for text in texts])
-    return Analysed(lengths=lengths, blocks=list(postings.blocks(lengths)))
+    return AnalysedTexts(lengths=lengths, blocks=list(postings.blocks(lengths)))
