@@ -107,7 +107,7 @@ def page_bounds(request: Request, *, default: int | None, most: int | None = Non
         if text is None:
             continue
         if not text.isascii() or not text.isdigit() or len(text) > 18 or int(text) < least:
-            raise InvalidInput(f"{name} must be a whole number of at least {least}.", code="invalid")
+            raise InvalidInput(f"{name} must be a whole number from {least} to 10^18.", code="invalid")
         bounds[name] = int(text)
     limit = bounds["limit"]
     return bounds["offset"] or 0, min(limit, most) if limit is not None and most is not None else limit
@@ -183,6 +183,8 @@ class CollectionView(ApiView):
         body.is_valid(raise_exception=True)
         given = body.validated_data
         self._require_all_names(get_summary(name=name), given)
+        if not request.data:
+            raise InvalidInput("Send 'name', 'aliases' or 'embedding_model'.", code="nothing_sent")
         summary = change_collection(
             name=name,
             new_name=given.get("name"),

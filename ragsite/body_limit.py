@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -13,10 +14,10 @@ Send = Callable[[Message], Awaitable[None]]
 #: What Django offers; its own annotations are narrower than what servers send.
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
-#: Where files and embeddings arrive; everywhere else a body is a few fields.
-UPLOADS = re.compile(
-    r"/api/rag/collections/[^/]+/documents|/collections/[^/]+/(documents|query)|/admin/ingest/job/add/"
-)
+#: Where files and embeddings arrive, and where long lists of ids or queries; everywhere else a body is a few fields.
+UPLOADS = re.compile(r"POST (/api/rag/collections/[^/]+/documents|/collections/[^/]+/documents|/admin/ingest/job/add/)")
+LISTS = re.compile(r"DELETE /collections/[^/]+/documents|POST /collections/[^/]+/query")
+LIST_BYTES = 32 * 1024 * 1024
 SMALL_BYTES = 2 * 1024 * 1024
 
 
@@ -25,7 +26,7 @@ class BodyTooLarge(Exception):
 
 
 class BodyLimit:
-    """An ASGI application around another; `largest` bounds uploads, SMALL_BYTES everything else."""
+    """An ASGI application around another; `largest` bounds uploads, LIST_BYTES lists, SMALL_BYTES the rest."""
 
     def __init__(self, application: Application, *, largest: int) -> None:
         self._application = application
@@ -35,7 +36,7 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
-        limit = self._largest if UPLOADS.fullmatch(str(scope["path"])) else min(SMALL_BYTES, self._largest)
+        limit = min(_limit(f"{scope['method']} {scope['path']}"), self._largest)
         if _announced(scope) > limit:
             await _refuse(send, limit)
             return
@@ -54,6 +55,12 @@ class BodyLimit:
             await self._application(scope, counting, send)
         except BodyTooLarge:
             await _refuse(send, limit)
+
+
+def _limit(call: str) -> int:
+    if UPLOADS.fullmatch(call):
+        return sys.maxsize
+    return LIST_BYTES if LISTS.fullmatch(call) else SMALL_BYTES
 
 
 def _announced(scope: MutableMapping[str, Any]) -> int:

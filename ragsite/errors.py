@@ -17,7 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
 from django.views.defaults import page_not_found, permission_denied, server_error
-from psycopg.errors import LockNotAvailable, QueryCanceled
+from psycopg.errors import LockNotAvailable, ProgramLimitExceeded, QueryCanceled
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
@@ -90,6 +90,8 @@ def _database(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
     if isinstance(error, DatabaseError | InterfaceError):
         if isinstance(error.__cause__, LockNotAvailable):
             return 503, _body(errors.COLLECTION_BUSY, "collection_busy"), {"Retry-After": "5"}
+        if isinstance(error.__cause__, ProgramLimitExceeded):
+            return 400, _body(errors.TOO_LARGE_TO_STORE, "too_large_to_store"), {}
         if isinstance(error.__cause__, QueryCanceled):
             return 400, _body(errors.TOO_EXPENSIVE, "too_expensive"), {}
         return 500, _body(errors.DATABASE_DOWN, "database_unavailable"), {}

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ragsite.body_limit import SMALL_BYTES, BodyLimit
+from ragsite.body_limit import LIST_BYTES, SMALL_BYTES, BodyLimit
 
-LARGEST = 4 * SMALL_BYTES
+LARGEST = 2 * LIST_BYTES
 UPLOAD = "/api/rag/collections/x/documents"
 
 
@@ -40,12 +40,25 @@ def send(path: str, pieces: list[bytes], *, length: int | None = None) -> tuple[
         sent.append(message)
 
     headers = [] if length is None else [(b"content-length", str(length).encode())]
-    scope = {"type": "http", "path": path, "headers": headers}
+    method, _, address = path.rpartition(" ")
+    scope = {"type": "http", "method": method or "POST", "path": address, "headers": headers}
     asyncio.run(BodyLimit(application, largest=LARGEST)(scope, receive, note))
     return int(sent[0]["status"]), seen
 
 
-@pytest.mark.parametrize(("path", "limit"), [("/collections", SMALL_BYTES), (UPLOAD, LARGEST), ("/x", SMALL_BYTES)])
+@pytest.mark.parametrize(
+    ("path", "limit"),
+    [
+        ("/collections", SMALL_BYTES),
+        (UPLOAD, LARGEST),
+        ("/collections/x/documents", LARGEST),
+        ("DELETE /collections/x/documents", LIST_BYTES),
+        ("DELETE /collections/x/documents/all", SMALL_BYTES),
+        ("/collections/x/query", LIST_BYTES),
+        (f"GET {UPLOAD}", SMALL_BYTES),
+        ("/x", SMALL_BYTES),
+    ],
+)
 def test_a_body_in_pieces_is_cut_off_at_the_limit(path: str, limit: int) -> None:
     half = bytes(limit // 2)
     assert send(path, [half, half]) == (200, limit)

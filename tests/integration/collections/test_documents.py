@@ -12,6 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from collections_app import reading
 from collections_app.adding import NewChunk, add_chunks
 from collections_app.models import Chunk, Collection, Document
 from collections_app.reading import list_chunks
@@ -287,6 +288,17 @@ class TestChanging:
         assert send(client, "PATCH", f"/collections/shelf/documents/{chunk.external_id}", body).status_code == 200
         found = search(collection_name="shelf", query="zanzibar", legs="lexical").hits
         assert [hit.content for hit in found] == ["Changed."]
+
+
+def test_a7_5_of_very_many_values_the_first_are_listed(
+    client: Client, shelf: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "MAX_VALUES", 6)
+    given = ["b", "a", True, 10, 9.5, [False, "Z"], -1, "\u00e4", {"no": 1}]
+    chunks = [NewChunk(external_id=None, text="t", metadata={"v": value}) for value in given]
+    add_chunks(collection_name="shelf", chunks=chunks, embeddings=lambda: np.ones((len(given), 2), np.float32))
+    found = client.get("/collections/shelf/metadata-values?field=v").json()
+    assert found == {"field": "v", "values": [False, True, -1, 9.5, 10, "Z"], "count": 6, "truncated": True}
 
 
 class TestQuery:

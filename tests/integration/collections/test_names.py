@@ -102,3 +102,13 @@ def test_a_key_for_an_alias_cannot_make_the_collection_its_own(client: Client, s
         answer = patch(team, "team-a", **body)
         assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed"), body
     assert team.delete("/collections/team-a").status_code == 409
+
+
+@pytest.mark.parametrize("name", ["a\u0085b", "a\x7f", "a\nb", "", ".."])
+def test_control_characters_are_no_part_of_a_name(client: Client, name: str) -> None:
+    assert patch(client, "one", name=name).status_code == 400
+
+
+def test_a_change_of_nothing_is_called_that(client: Client) -> None:
+    assert patch(client, "one").json()["code"] == "nothing_sent"
+    assert patch(client, "absent").status_code == 404

@@ -8,7 +8,7 @@ import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation, TooManyFilesSent
 from django.db import InterfaceError, OperationalError
 from django.http import Http404
-from psycopg.errors import LockNotAvailable, QueryCanceled
+from psycopg.errors import LockNotAvailable, ProgramLimitExceeded, QueryCanceled
 from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 
@@ -70,6 +70,7 @@ def test_unavailable_says_when_to_come_back_and_a_missing_key_how() -> None:
         (InterfaceError(LEAK), 500, "database_unavailable"),
         (caused(OperationalError(LEAK), LockNotAvailable(LEAK)), 503, "collection_busy"),
         (caused(OperationalError(LEAK), QueryCanceled(LEAK)), 400, "too_expensive"),
+        (caused(OperationalError(LEAK), ProgramLimitExceeded(LEAK)), 400, "too_large_to_store"),
         (Http404(LEAK), 404, "not_found"),
         (PermissionDenied(LEAK), 403, "not_allowed"),
         (SuspiciousOperation(LEAK), 400, "invalid"),
