@@ -32,7 +32,8 @@ logger = logging.getLogger(__name__)
 LEAST_CHARACTERS = 100_000
 #: So many take seconds.
 _MANY_CHARACTERS = 2_000_000
-#: So long a worker may be at it: ten times what it takes on two shared cores. One that was stopped is given up then.
+#: So long a worker may be at it: four times what identifiers take on two shared cores. One that stands still is given
+#: up then.
 _PATIENCE_SECONDS, _PATIENCE_SECONDS_PER_CHARACTER = 10.0, 1 / 80_000
 #: How long a socket may make no progress in the middle of a message.
 _STALLED_SECONDS = 10
