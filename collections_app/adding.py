@@ -77,8 +77,9 @@ def add_chunks(*, collection_name: str, chunks: Sequence[NewChunk], embeddings: 
     with store(planned.store).prepare(language=planned.language, texts=texts) as prepared:
         vectors = embeddings()
         prepared.settle()
-        found = get_or_create_default(name=collection_name)
         with transaction.atomic():
+            # Within it: what is refused further down makes no collection.
+            found = get_or_create_default(name=collection_name)
             collection = lock_collection(collection_id=found.pk)
             space = _space(collection, dimension=vectors.shape[1])
             rows = _replace(collection, last, chunks, vectors)

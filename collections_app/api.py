@@ -99,6 +99,10 @@ def present(summary: CollectionSummary) -> dict[str, Any]:
     }
 
 
+#: Larger than any number of rows, and within what Postgres takes as an offset.
+MOST_ROWS = 10**18
+
+
 def page_bounds(request: Request, *, default: int | None, most: int | None = None) -> tuple[int, int | None]:
     """`offset` and `limit` of the query string. Raises InvalidInput for what is no such number."""
     bounds: dict[str, int | None] = {"offset": 0, "limit": default}
@@ -106,7 +110,7 @@ def page_bounds(request: Request, *, default: int | None, most: int | None = Non
         text = request.query_params.get(name)
         if text is None:
             continue
-        if not text.isascii() or not text.isdigit() or len(text) > 18 or int(text) < least:
+        if not text.isascii() or not text.isdigit() or len(text) > 30 or not least <= int(text) <= MOST_ROWS:
             raise InvalidInput(f"{name} must be a whole number from {least} to 10^18.", code="invalid")
         bounds[name] = int(text)
     limit = bounds["limit"]
@@ -183,7 +187,7 @@ class CollectionView(ApiView):
         body.is_valid(raise_exception=True)
         given = body.validated_data
         self._require_all_names(get_summary(name=name), given)
-        if not request.data:
+        if not given.keys() - {"keep_alias"}:
             raise InvalidInput("Send 'name', 'aliases' or 'embedding_model'.", code="nothing_sent")
         summary = change_collection(
             name=name,

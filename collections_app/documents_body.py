@@ -18,7 +18,7 @@ from django.conf import settings
 from rest_framework.parsers import BaseParser
 
 from collections_app.adding import MAX_CHUNKS, NewChunk
-from core_app.api import MALFORMED, MAX_DEPTH, is_deep, parse_json, reject_unstorable
+from core_app.api import MALFORMED, MAX_DEPTH, NUMBER_TOO_LARGE, is_deep, parse_json, reject_unstorable
 from core_app.errors import InvalidInput, TooLarge
 from core_app.ports import Vectors
 
@@ -131,7 +131,8 @@ def _decoded(decoder: msgspec.json.Decoder[_Document], part: msgspec.Raw, place:
     try:
         return decoder.decode(part)
     except msgspec.ValidationError as error:
-        raise InvalidInput(_sentence(str(error), place), code="invalid") from None
+        code = NUMBER_TOO_LARGE if "out of range" in str(error) else "invalid"
+        raise InvalidInput(_sentence(str(error), place), code=code) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         _malformed(error)
 

@@ -27,10 +27,10 @@ def claim_name(name: str) -> None:
         raise Conflict(
             f"Collection '{name}' already exists. Choose another name or delete it first.", code="collection_exists"
         )
-    taken = Alias.objects.select_related("collection").filter(name=name).first()
-    if taken is not None:
+    if Alias.objects.filter(name=name).exists():
+        # Of which one is left unsaid: the caller's key may not reach it.
         raise Conflict(
-            f"'{name}' is an alias of '{taken.collection.name}'. Choose another name or take the alias away.",
+            f"'{name}' is another collection's alias. Choose another name or take the alias away.",
             code="collection_exists",
         )
 
@@ -46,6 +46,11 @@ def rename(*, collection: Collection, name: str, keep_alias: bool) -> None:
         collection.name = name
         collection.save(update_fields=["name", "updated_at"])
         if keep_alias:
+            if Alias.objects.filter(collection=collection).count() >= MAX_ALIASES:
+                raise InvalidInput(
+                    f"A collection has at most {MAX_ALIASES} aliases. Take one away, or rename it without keep_alias.",
+                    code="too_many_aliases",
+                )
             Alias.objects.create(collection=collection, name=old)
 
 

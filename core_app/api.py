@@ -23,6 +23,7 @@ from core_app.ports import MAX_DIMENSION
 from core_app.where import parse_where
 
 MALFORMED = "malformed_json"
+NUMBER_TOO_LARGE = "number_too_large"
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 #: Of the numbers that are not whole; most clients read no larger ones.
 _LARGEST = int(sys.float_info.max)
@@ -43,7 +44,7 @@ def parse_json(text: str) -> Any:
     except RecursionError:
         raise InvalidInput("The body is nested too deeply.", code=MALFORMED) from None
     except ValueError:
-        raise InvalidInput("The body holds a number with too many digits.", code=MALFORMED) from None
+        raise InvalidInput("The body holds a number with too many digits.", code=NUMBER_TOO_LARGE) from None
     if is_deep(value):
         raise InvalidInput(f"The body is nested more than {MAX_DEPTH} levels deep.", code=MALFORMED)
     return value
@@ -56,7 +57,7 @@ def _refuse_constant(name: str) -> float:
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise InvalidInput(f"The body holds a number that is too large: {text[:20]}.", code=MALFORMED)
+        raise InvalidInput(f"The body holds a number that is too large: {text[:20]}.", code=NUMBER_TOO_LARGE)
     return number
 
 
@@ -171,6 +172,7 @@ class EmbeddingField(serializers.Field[Any, Any, Any, Any]):
     default_error_messages = {
         "invalid": "Send an array of numbers, at least one.",
         "long": f"Send at most {MAX_DIMENSION} numbers.",
+        "range": "A number is too large. Send the numbers of an embedding as they are.",
     }
 
     def to_internal_value(self, data: Any) -> Any:
@@ -182,7 +184,7 @@ class EmbeddingField(serializers.Field[Any, Any, Any, Any]):
         try:
             return np.array(data, np.float64)
         except OverflowError:
-            self.fail("invalid")
+            self.fail("range")
 
     def to_representation(self, value: Any) -> Any:
         return value.tolist()
@@ -206,7 +208,7 @@ def reject_unstorable(value: object, place: str) -> None:
         if _UNSTORABLE.search(value):
             raise InvalidInput(f"{place}: remove NUL characters and lone surrogates.", code="invalid_text")
     elif isinstance(value, int) and abs(value) > _LARGEST:
-        raise InvalidInput(f"{place}: the number is too large.", code="number_too_large")
+        raise InvalidInput(f"{place}: the number is too large.", code=NUMBER_TOO_LARGE)
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             reject_unstorable(key, f"{place}: a key")

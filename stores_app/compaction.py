@@ -8,11 +8,11 @@ from core_app.sql import statement
 from stores_app import words
 from stores_app.lexical.blocks import SegmentPostings
 from stores_app.lexical.building import merge
-from stores_app.lexical.merging import SegmentSize, groups_to_merge
+from stores_app.lexical.merging import MOST_TERMS, SegmentSize, groups_to_merge, terms
 from stores_app.lexical.postings import Members
 from stores_app.transfer import ROOM, binary_cursor
 
-#: Chunks from which a call ends and lets other writers in: a few seconds.
+#: Chunks from which a call ends and lets other writers in, if their terms did not end it before.
 _CHUNKS_AT_ONCE = 30_000
 
 
@@ -22,12 +22,15 @@ def compact(*, collection_id: int) -> int:
     0 means that nothing is left to do; otherwise call again, in a new transaction. A merge may complete
     the eight of the next tier, hence the loop; each leaves fewer segments or fewer deleted chunks.
     """
-    replaced = written = 0
-    while written < _CHUNKS_AT_ONCE and (groups := groups_to_merge(_sizes(collection_id))):
+    replaced = chunks_written = terms_written = 0
+    while chunks_written < _CHUNKS_AT_ONCE and (groups := groups_to_merge(_sizes(collection_id))):
         group = groups[0]
+        terms_written += terms(group)
+        if replaced and terms_written > MOST_TERMS:
+            break
         _merge(collection_id, [segment.segment_id for segment in group])
         replaced += len(group)
-        written += sum(segment.live for segment in group)
+        chunks_written += sum(segment.live for segment in group)
     return replaced
 
 

@@ -15,8 +15,9 @@ FANOUT = 8
 #: Segments with this many live chunks are left as they are: merging more of them takes longer than
 #: other writers to the collection should wait, and makes a search hardly faster.
 LARGE = 8192
-#: And so are those with so many terms, each counted as often as it occurs: a merge holds its segments in memory.
-LONG = 2_000_000
+#: Terms, each counted as often as it occurs, that are merged or written anew in one go. It takes 7 s where all of them
+#: are rare, and other writers wait for their lock no longer than 10 (VectorDatabase:LockTimeoutSeconds).
+MOST_TERMS = 4_000_000
 #: Deleted share from which a segment is written anew on its own.
 MOST_DEAD = 0.3
 
@@ -36,17 +37,25 @@ def groups_to_merge(segments: Iterable[SegmentSize]) -> list[list[SegmentSize]]:
     tiers: defaultdict[int, list[SegmentSize]] = defaultdict(list)
     alone: list[SegmentSize] = []
     for segment in sorted(segments, key=lambda segment: segment.segment_id):
-        if segment.live < LARGE and segment.live_length < LONG:
+        if segment.live < LARGE:
             tiers[_tier(segment.live)].append(segment)
         else:
             alone.append(segment)
     groups = []
     for _, tier in sorted(tiers.items()):
-        full = len(tier) - len(tier) % FANOUT
-        groups += [tier[start : start + FANOUT] for start in range(0, full, FANOUT)]
-        alone += tier[full:]
-    groups += [[segment] for segment in alone if _is_mostly_dead(segment)]
+        # The shorter ones together: eight that are too long for a merge keep no others from theirs.
+        tier.sort(key=lambda segment: segment.live_length)
+        eights = [tier[start : start + FANOUT] for start in range(0, len(tier), FANOUT)]
+        fit = [eight for eight in eights if len(eight) == FANOUT and terms(eight) <= MOST_TERMS]
+        groups += fit
+        alone += tier[len(fit) * FANOUT :]
+    groups += [[segment] for segment in alone if _is_mostly_dead(segment) and segment.live_length <= MOST_TERMS]
     return groups
+
+
+def terms(segments: Iterable[SegmentSize]) -> int:
+    """Of all their live chunks together."""
+    return sum(segment.live_length for segment in segments)
 
 
 def _tier(live: int) -> int:

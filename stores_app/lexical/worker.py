@@ -31,7 +31,9 @@ logger = logging.getLogger(__name__)
 #: Fewer characters are analysed in less time than they take to get there.
 LEAST_CHARACTERS = 100_000
 #: So many take seconds.
-_MANY_CHARACTERS = 2_000_000
+_MANY_CHARACTERS = 1_000_000
+#: Who asks for fewer may hold a lock that others wait for: one that is slower than identifiers are is left alone then.
+_BRIEF_SECONDS, _BRIEF_SECONDS_PER_CHARACTER = 2.0, 1 / 300_000
 #: So long a worker may be at it: four times what identifiers take on two shared cores. One that stands still is given
 #: up then.
 _PATIENCE_SECONDS, _PATIENCE_SECONDS_PER_CHARACTER = 10.0, 1 / 80_000
@@ -75,18 +77,25 @@ class Analysis:
         return len(self._texts)
 
     def result(self) -> AnalysedTexts:
-        """Waits for the end."""
+        """Waits for the end, but not for long: the caller may hold a lock, and analyses for himself instead."""
+        characters = _characters(self._texts)
+        if self._is_sent and not self._worker.is_ready(_BRIEF_SECONDS + characters * _BRIEF_SECONDS_PER_CHARACTER):
+            self.abandon()
+        return self._fetched(characters)
+
+    def settle(self) -> None:
+        """Wait for the end where that takes seconds, so that nobody waits for it with a lock."""
+        characters = _characters(self._texts)
+        if characters >= _MANY_CHARACTERS:
+            self._fetched(characters)
+
+    def _fetched(self, characters: int) -> AnalysedTexts:
         if self._found is None and self._is_sent:
-            self._found = self._worker.fetch(characters=_characters(self._texts))
+            self._found = self._worker.fetch(characters=characters)
             self._is_sent = False
         if self._found is None:
             self._found = analyse(language=self.language, texts=self._texts)
         return self._found
-
-    def settle(self) -> None:
-        """Wait for the end where that takes seconds, so that nobody waits for it with a lock."""
-        if _characters(self._texts) >= _MANY_CHARACTERS:
-            self.result()
 
     def abandon(self) -> None:
         """Nobody will ask any more."""
@@ -119,6 +128,11 @@ class AnalysisWorker:
             yield analysis
         finally:
             analysis.abandon()
+
+    def is_ready(self, seconds: float) -> bool:
+        """Whether the answer to what was sent, or its end, comes within this time."""
+        assert self._child is not None, "something was sent"
+        return self._child.has_answer(seconds)
 
     def fetch(self, *, characters: int) -> AnalysedTexts | None:
         """The answer to what was sent; None where none comes."""
@@ -190,7 +204,8 @@ class _Child:
         self._pipe = Connection(ours.detach())
         with theirs:
             process = subprocess.Popen(  # noqa: S603 - our own module and a number
-                [sys.executable, "-m", "stores_app.lexical.worker_main", str(theirs.fileno())],
+                # Without -P a folder that a server is started in could bring modules of its own.
+                [sys.executable, "-P", "-m", "stores_app.lexical.worker_main", str(theirs.fileno())],
                 env={**environment, "PYTHONPATH": str(_PROJECT_ROOT), "PYTHONUTF8": "1"},
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
@@ -202,8 +217,8 @@ class _Child:
     def send(self, encoded: bytes) -> None:
         self._pipe.send_bytes(encoded)
 
-    def has_answer(self) -> bool:
-        return self._pipe.poll(0)
+    def has_answer(self, seconds: float = 0) -> bool:
+        return self._pipe.poll(seconds)
 
     def receive(self, seconds: float) -> AnalysedTexts:
         """Raises TimeoutError, and EOFError or another OSError where the process died."""

@@ -90,7 +90,7 @@ def test_what_the_worker_analysed_is_what_is_stored(
 def test_a_refused_add_does_not_make_the_default_collection(client: Client) -> None:
     """B8.2"""
     body = {"documents": [{"text": "a", "embedding": ["x"]}]}
-    for embedding, status in ((["x"], 400), ([1.0], 201)):
+    for embedding, status in ((["x"], 400), ([3e38, 3e38], 400), ([0.1] * 16_001, 400), ([1.0], 201)):
         body["documents"][0]["embedding"] = embedding  # type: ignore[assignment]
         answer = client.post("/collections/content_chunks/documents", json.dumps(body), "application/json")
         assert answer.status_code == status

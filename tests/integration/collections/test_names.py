@@ -47,6 +47,8 @@ def test_a_name_is_given_once(client: Client) -> None:
         assert patch(client, "other", aliases=[taken]).status_code == 409
         answer = client.post("/collections", {"name": taken}, content_type="application/json")
         assert (answer.status_code, answer.json()["code"]) == (409, "collection_exists")
+    refused = patch(client, "other", name="first").json()["detail"]
+    assert "'one'" not in refused, "the caller's key may not reach the collection whose alias it is"
     assert client.get("/collections/other").json()["aliases"] == []
 
 
@@ -71,6 +73,9 @@ def test_what_is_no_name(client: Client, name: str) -> None:
 
 def test_aliases_are_bounded(client: Client) -> None:
     assert patch(client, "one", aliases=[f"a{n}" for n in range(21)]).json()["code"] == "too_many_aliases"
+    assert patch(client, "one", aliases=[f"a{n}" for n in range(20)]).status_code == 200
+    assert patch(client, "one", name="two", keep_alias=True).json()["code"] == "too_many_aliases"
+    assert patch(client, "one", name="two").json()["name"] == "two"
 
 
 def test_vectors_of_callers_are_adopted_by_the_server_s_model(client: Client, settings: Any) -> None:
@@ -111,4 +116,5 @@ def test_control_characters_are_no_part_of_a_name(client: Client, name: str) -> 
 
 def test_a_change_of_nothing_is_called_that(client: Client) -> None:
     assert patch(client, "one").json()["code"] == "nothing_sent"
+    assert patch(client, "one", keep_alias=True).json()["code"] == "nothing_sent"
     assert patch(client, "absent").status_code == 404

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stores_app.lexical.merging import FANOUT, LARGE, LONG, SegmentSize, groups_to_merge
+from stores_app.lexical.merging import FANOUT, LARGE, MOST_TERMS, SegmentSize, groups_to_merge
 
 
 def sizes(*live: int) -> list[SegmentSize]:
@@ -29,9 +29,26 @@ def test_large_segments_are_left_as_they_are() -> None:
     assert ids(sizes(*[LARGE] * 20)) == []
 
 
-def test_so_are_segments_of_few_but_very_long_chunks() -> None:
-    segments = [SegmentSize(segment_id=index, size=1000, live=1000, live_length=LONG) for index in range(20)]
-    assert groups_to_merge(segments) == []
+def long_segments(*lengths: int, dead: int = 0) -> list[SegmentSize]:
+    return [
+        SegmentSize(segment_id=index, size=1000 + dead, live=1000, live_length=length)
+        for index, length in enumerate(lengths, start=1)
+    ]
+
+
+def test_no_more_is_merged_at_a_time_than_other_writers_wait_for() -> None:
+    eighth = MOST_TERMS // FANOUT
+    assert [len(group) for group in ids(long_segments(*[eighth] * 20))] == [8, 8]
+    assert ids(long_segments(*[eighth + 1] * 20)) == []
+
+
+def test_long_segments_keep_no_shorter_ones_from_being_merged() -> None:
+    assert ids(long_segments(*[MOST_TERMS] * 8, *[10] * 8)) == [[9, 10, 11, 12, 13, 14, 15, 16]]
+
+
+def test_a_long_segment_is_not_written_anew_however_much_of_it_is_dead() -> None:
+    assert ids(long_segments(MOST_TERMS, dead=9000)) == [[1]]
+    assert ids(long_segments(MOST_TERMS + 1, dead=9000)) == []
 
 
 def test_mostly_dead_segments_are_written_anew_on_their_own() -> None:

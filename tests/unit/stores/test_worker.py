@@ -102,8 +102,29 @@ def test_one_that_stands_still_is_not_waited_for_for_ever(
     stopped = pid_of(worker)
     os.kill(stopped, signal.SIGSTOP)
     monkeypatch.setattr(worker_module, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(worker_module, "_MANY_CHARACTERS", 1)
+    with worker.analysing(language="english", texts=TEXTS) as analysis:
+        analysis.settle()
+        assert is_gone(stopped)
+        assert same(analysis.result(), TEXTS)
+
+
+def test_who_may_hold_a_lock_waits_but_briefly(worker: AnalysisWorker, monkeypatch: pytest.MonkeyPatch) -> None:
     check(worker)
-    assert is_gone(stopped)
+    stopped = pid_of(worker)
+    os.kill(stopped, signal.SIGSTOP)
+    monkeypatch.setattr(worker_module, "_BRIEF_SECONDS", 0.1)
+    with worker.analysing(language="english", texts=TEXTS) as analysis:
+        analysis.settle()
+        assert worker._taken.locked(), "so few are not settled before"
+        assert same(analysis.result(), TEXTS)
+    assert not is_gone(stopped), "it is left to the next one, who finds it free or overdue"
+    os.kill(stopped, signal.SIGCONT)
+    deadline = time.monotonic() + 60
+    while worker._unwanted_until is not None and time.monotonic() < deadline:
+        time.sleep(0.05)
+        check(worker)
+    assert pid_of(worker) == stopped
 
 
 def test_nor_is_one_that_takes_nothing_in(worker: AnalysisWorker, monkeypatch: pytest.MonkeyPatch) -> None:
