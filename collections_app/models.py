@@ -94,6 +94,10 @@ class Document(models.Model):
     state = models.CharField(max_length=16, choices=State.choices, default=State.READY)
     metadata = models.JSONField(default=dict, blank=True)
     chunk_count = models.PositiveIntegerField(default=0)
+    #: How its passages were cut, e.g. `structure 200 30`; empty where an older version did.
+    cut_by = models.CharField(max_length=64, blank=True)
+    #: The folder or feed it was synced from; empty where it was sent by itself.
+    origin = models.TextField(blank=True)
     #: When the version that is stored was sent: an older job that ends later must not bring its own back.
     submitted_at = models.DateTimeField(null=True, blank=True)
     #: Why the last attempt to index it failed; a document that was ready before stays searchable.
@@ -109,6 +113,24 @@ class Document(models.Model):
 
     def __str__(self) -> str:
         return self.source
+
+
+class DocumentText(models.Model):
+    """What was read out of a document's source, so that passages can be cut anew and be shown where they stand."""
+
+    document = models.OneToOneField(
+        Document, primary_key=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="extracted"
+    )
+    text = models.TextField()
+    #: Headings, pages, rows and properties, with offsets in characters of the text.
+    outline = models.JSONField(default=dict)
+    #: SHA-256 over the source's bytes and the name they were read by, in hexadecimal.
+    source_digest = models.CharField(max_length=64)
+    #: The title that was sent with the source; empty where it came from the content.
+    given_title = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return f"text of document {self.document_id}"
 
 
 class Alias(models.Model):

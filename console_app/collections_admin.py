@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from collections_app.models import Collection
 from collections_app.selectors import get_summary
 from collections_app.services import create_collection, delete_collection, update_metadata
+from console_app.chunking import show_chunking, take_chunking
 from console_app.failures import EXPECTED, sentence
 from console_app.forms import CollectionForm, CollectionMetadataForm, TypedNameForm
 from console_app.pages import Action, ServiceAdmin
@@ -24,6 +25,7 @@ from console_app.query import QueryPage, run_query
 from console_app.selectors import recent_jobs, with_totals
 from console_app.templatetags.console import ago
 from ingest_app.models import Job
+from ingest_app.rechunking import chunking_of
 from ingest_app.services import empty_collection, preview_emptying
 
 JOBS_SHOWN = 5
@@ -51,7 +53,12 @@ class CollectionAdmin(ServiceAdmin):
             self.admin_site.admin_view(self.empty_view),
             name="collections_collection_empty",
         )
-        return [query, empty, *super().get_urls()]
+        chunking = path(
+            "<int:collection_id>/chunking/",
+            self.admin_site.admin_view(self.chunking_view),
+            name="collections_collection_chunking",
+        )
+        return [query, empty, chunking, *super().get_urls()]
 
     def list_actions(self, request: HttpRequest) -> list[Action]:
         if not may(request.user, "create_collections"):
@@ -117,6 +124,7 @@ class CollectionAdmin(ServiceAdmin):
             row=row,
             form=form,
             summary=get_summary(name=row.name),
+            chunking=chunking_of(row),
             jobs=[progress_of(job) for job in jobs],
         )
 
@@ -151,6 +159,22 @@ class CollectionAdmin(ServiceAdmin):
                 return self._after_emptying(request, row, emptied.job, emptied.count_deleted)
         found = preview_emptying(name=row.name)
         return self.page(request, "collection_empty.html", title="Empty collection", row=row, form=form, found=found)
+
+    def chunking_view(self, request: HttpRequest, collection_id: int) -> HttpResponse:
+        """How texts are cut: seen, tried on a text, changed."""
+        require(request, "view_collections")
+        row = self.found(request, str(collection_id))
+        if request.method == "POST":
+            require(request, "change_collections")
+            if request.POST.get("source"):
+                require(request, "view_chunks")
+        page = take_chunking(row, request.POST) if request.method == "POST" else show_chunking(row)
+        if page.is_saved:
+            messages.success(request, "Texts are cut like this from now on.")
+            if page.state.job is not None and may(request.user, "view_jobs"):
+                return redirect("admin:ingest_job_change", page.state.job.pk)
+            return redirect(request.path)
+        return self.page(request, "chunking.html", title=f"How texts of {row.name} are cut", found=page, form=page.form)
 
     def _after_emptying(
         self, request: HttpRequest, row: Collection, job: Job | None, count: int | None

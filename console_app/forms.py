@@ -23,6 +23,7 @@ from collections_app.models import Distance
 from core_app.api import parse_json, reject_unstorable
 from core_app.errors import InvalidInput
 from core_app.wiring import app_settings
+from ingest_app.chunking_settings import LARGEST, SMALLEST, Strategy
 from search_app.api import MAX_QUERY_LENGTH
 from search_app.services import DEFAULT_LIMIT
 
@@ -73,6 +74,42 @@ class CollectionMetadataForm(forms.Form):
     """The part of a collection that can be edited."""
 
     metadata = MetadataField(label="Metadata (JSON object)")
+
+
+class ChunkingForm(forms.Form):
+    """How a collection's texts are cut, and what to try it on."""
+
+    strategy = forms.ChoiceField(
+        choices=[
+            (Strategy.STRUCTURE, "By structure: sections, blocks, sentences; tables between rows"),
+            (Strategy.FIXED, "Windows of equal size"),
+            (Strategy.WHOLE, "Not at all: one chunk a document"),
+        ],
+        widget=UnfoldAdminSelectWidget(),
+    )
+    size = forms.IntegerField(
+        min_value=SMALLEST,
+        max_value=LARGEST,
+        widget=UnfoldAdminIntegerFieldWidget(),
+        help_text="Most tokens of one chunk. A model reads only so many: all-MiniLM-L6-v2 reads 256.",
+    )
+    overlap = forms.IntegerField(
+        min_value=0,
+        widget=UnfoldAdminIntegerFieldWidget(),
+        help_text="Tokens that a chunk repeats of the one before it, at most half of the size.",
+    )
+    source = forms.CharField(
+        required=False,
+        label="Try it on a document",
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+        help_text="The name of a document of this collection, such as guide.md.",
+    )
+    text = forms.CharField(
+        required=False,
+        strip=False,
+        label="Or on a text of your own",
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 6, "spellcheck": "false"}),
+    )
 
 
 class TypedNameForm(forms.Form):

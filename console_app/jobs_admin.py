@@ -92,14 +92,14 @@ class JobAdmin(ServiceAdmin):
 
     @admin.display(description="Done")
     def how_far(self, row: Any) -> SafeString:
-        if row.kind != Job.Kind.INGEST:
+        if not row.has_items:
             text = f"{row.done:,} of {row.total:,}" if row.total else ""
             return format_html('<span class="rs-number">{}</span>', text)
         return format_html('<span class="rs-number">{} of {}</span>', row.item_ended, row.item_total)
 
     @admin.display(description="Failed")
     def failures(self, row: Any) -> SafeString | str:
-        if row.kind != Job.Kind.INGEST:
+        if not row.has_items:
             return ""
         tone = "rs-number rs-bad" if row.item_failed else "rs-number"
         return format_html('<span class="{}">{}</span>', tone, row.item_failed)
@@ -220,7 +220,7 @@ def _live(request: HttpRequest, job: Job) -> dict[str, Any]:
     chosen = chosen if chosen in Item.State.values else ""
     return {
         "progress": progress_of(found),
-        "has_items": found.job.kind == Job.Kind.INGEST,
+        "has_items": found.job.has_items,
         "seen": fingerprint(found),
         "show": chosen,
         "groups": group_items(items, chosen=chosen),

@@ -52,7 +52,7 @@ def progress_of(report: JobReport) -> Progress:
         ended=report.ended,
         total=report.total,
         failed=report.failed,
-        sentence=_sentence(report) if job.kind == Job.Kind.INGEST else _sentence_without_items(job),
+        sentence=_sentence(report) if job.has_items else _sentence_without_items(job),
         tone=TONES[job.state],
     )
 
@@ -82,6 +82,10 @@ def _sentence(report: JobReport) -> str:
     job = report.job
     if job.finished_at is None and job.cancel_requested:
         return "Stopping after the batch in hand."
+    if job.state == Job.State.QUEUED and job.next_try_at is not None:
+        return (
+            f"{report.ended} of {files(report.total)} done; the rest is tried again at {job.next_try_at:%H:%M:%S} UTC."
+        )
     if job.state == Job.State.QUEUED:
         return f"{files(report.total)} waiting for a worker."
     if job.state == Job.State.RUNNING:

@@ -133,6 +133,12 @@ class Ingestion(Section):
         500 * 1024 * 1024, description="Largest upload request as a whole."
     )
     max_files: Annotated[int, Field(ge=1, le=100_000)] = Field(1000, description="Most files in one request.")
+    max_waiting_files: Annotated[int, Field(ge=1)] = Field(
+        100_000, description="With so many files waiting to be indexed, further uploads are answered 503 for a while."
+    )
+    max_waiting_bytes: Annotated[int, Field(ge=1)] = Field(
+        10 * 1024**3, description="The same by their bytes, which wait in the database."
+    )
     parse_timeout_seconds: Annotated[float, Field(gt=0)] = Field(
         120.0, description="How long one file may take to be read."
     )

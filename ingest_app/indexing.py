@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
@@ -20,19 +20,25 @@ from django.db.models.functions import Greatest
 from collections_app.context import contextual_text, system_metadata
 from collections_app.models import Chunk, Collection, Document
 from collections_app.services import CollectionGone, lock_collection, touch, writable_space
-from core_app.ports import Embedder, IndexedChunk, Vectors
+from core_app.errors import Conflict
+from core_app.ports import IndexedChunk, Vectors
 from core_app.wiring import app_settings, embedder, store
-from ingest_app.chunking import TextChunk, chunk
+from ingest_app.chunking import RowRange, TextChunk
+from ingest_app.chunking_settings import Chunking
+from ingest_app.extracted import keep, parsed_of
 from ingest_app.leases import Lease, hold
 from ingest_app.models import Item, Job, Payload
-from ingest_app.parsing import ParsedDocument
+from ingest_app.parsing import ParsedDocument, sniff
+from ingest_app.parsing.media_types import ZIP
 from ingest_app.parsing.sandbox import ParserProcess
+from ingest_app.rechunking import chunking_of
 from ingest_app.submitting import clean_text
+from ingest_app.taking_apart import take_apart
 
 logger = logging.getLogger(__name__)
 
 #: Part of every content hash: raise it when parsing or chunking changes, so that unchanged files are redone.
-PIPELINE_VERSION = 2
+PIPELINE_VERSION = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,29 +48,14 @@ class Draft:
     item: Item
     document: ParsedDocument
     title: str
+    metadata: Mapping[str, Any]
+    chunking: Chunking
     chunks: Sequence[TextChunk]
     contexts: Sequence[str]
+    source_digest: str
     content_hash: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Chunking:
-    """How a collection's texts are cut."""
-
-    strategy: str
-    size: int
-    overlap: int
-
-    @classmethod
-    def of(cls, collection: Collection) -> Chunking:
-        """The collection's own setting over the server's."""
-        defaults = app_settings().ingestion
-        size = int(collection.chunking.get("size", defaults.chunk_tokens))
-        return cls(
-            strategy=str(collection.chunking.get("strategy", "structure")),
-            size=size,
-            overlap=int(collection.chunking.get("overlap", min(defaults.chunk_overlap_tokens, size // 2))),
-        )
+    #: The content hash of the stored document that is cut anew; None where a source was sent.
+    cut_anew_from: str | None = None
 
 
 @cache
@@ -78,21 +69,68 @@ def draft_item(*, lease: Lease, item: Item, check: Callable[[], None]) -> Draft 
     """Read and cut one item of a job that is held under `lease`; None when it is indexed already.
 
     `check` is called now and then and may raise. Raises UnableToParse for a file that gives no text.
-    Changes nothing that a search could see.
+    An archive is taken apart instead: its files become items of the job. Changes nothing that a search could see.
     """
     collection = Collection.objects.filter(pk=lease.collection_id).first()
     if collection is None:
         raise CollectionGone
+    if lease.kind == Job.Kind.RECHUNK:
+        return _draft_anew(lease, collection, item, check)
     payload = Payload.objects.get(item=item)
     content = bytes(payload.content)
-    chunking = Chunking.of(collection)
-    source = embedder()
+    if not payload.is_text and sniff(name=item.source, content=content) == ZIP:
+        take_apart(lease=lease, item=item, content=content, parser=parser(), check=check)
+        return None
     parser_name = _parser_name(item, is_text=payload.is_text)
-    content_hash = _content_hash(item, content, chunking, source, parser_name)
+    digest = _source_digest(parser_name, content)
+    chunking = chunking_of(collection)
+    content_hash = _content_hash(item.title, item.metadata, digest, chunking)
     if _is_unchanged(collection, item, content_hash) and _skip_unchanged(lease, item, content_hash):
         return None
     document = parser().parse(name=parser_name, content=content, check=check)
-    return _draft(item, document, chunking, source, content_hash, check)
+    chunks = chunking.cut(document, count_tokens=embedder().count_tokens, check=check)
+    title = item.title or clean_text(document.title)
+    return Draft(
+        item=item,
+        document=document,
+        title=title,
+        metadata=item.metadata,
+        chunking=chunking,
+        chunks=chunks,
+        contexts=_contexts(title, chunks),
+        source_digest=digest,
+        content_hash=content_hash,
+    )
+
+
+def _draft_anew(lease: Lease, collection: Collection, item: Item, check: Callable[[], None]) -> Draft | None:
+    """A stored document cut as its collection says by now; None where there is nothing to do."""
+    stored = Document.objects.select_related("extracted").filter(collection=collection, source=item.source).first()
+    chunking = chunking_of(collection)
+    if stored is None or stored.cut_by == chunking.signature:
+        with transaction.atomic():
+            hold(lease=lease)
+            _skip(item)
+        return None
+    extracted = getattr(stored, "extracted", None)
+    if extracted is None:
+        raise Conflict(
+            "Its text was not kept, for it was indexed by an older version. Send the file again.", code="text_not_kept"
+        )
+    document = parsed_of(extracted)
+    chunks = chunking.cut(document, count_tokens=embedder().count_tokens, check=check)
+    return Draft(
+        item=item,
+        document=document,
+        title=stored.title,
+        metadata=stored.metadata,
+        chunking=chunking,
+        chunks=chunks,
+        contexts=_contexts(stored.title, chunks),
+        source_digest=extracted.source_digest,
+        content_hash=_content_hash(extracted.given_title, stored.metadata, extracted.source_digest, chunking),
+        cut_anew_from=stored.content_hash,
+    )
 
 
 def embed_drafts(*, drafts: Sequence[Draft], check: Callable[[], None]) -> list[Vectors]:
@@ -125,7 +163,7 @@ def write_draft(*, lease: Lease, draft: Draft, vectors: Vectors) -> None:
     with transaction.atomic():
         collection = lock_collection(collection_id=lease.collection_id)
         job = hold(lease=lease)
-        if _is_superseded(collection, item, job):
+        if _is_superseded(collection, draft, job):
             _skip(item, reason="A version that was sent later is indexed already.", code="superseded")
             _drop_payloads(item, job)
             return
@@ -161,15 +199,22 @@ def _parser_name(item: Item, *, is_text: bool) -> str:
     return item.source
 
 
-def _content_hash(item: Item, content: bytes, chunking: Chunking, source: Embedder, parser_name: str) -> str:
-    """Covers whatever decides the chunks and their metadata."""
+def content_hash_of(*, collection: Collection, name: str, content: bytes, metadata: Mapping[str, Any]) -> str:
+    """The content hash that the document of such a file would have."""
+    return _content_hash("", metadata, _source_digest(name, content), chunking_of(collection))
+
+
+def _source_digest(parser_name: str, content: bytes) -> str:
+    return hashlib.sha256(json.dumps(parser_name).encode() + content).hexdigest()
+
+
+def _content_hash(title: str, metadata: Mapping[str, Any], source_digest: str, chunking: Chunking) -> str:
+    """Covers whatever decides the chunks and their metadata. `title` is the one that was sent, if one was."""
+    model = embedder()
     decisive = [
-        PIPELINE_VERSION, parser_name, item.title, item.metadata, chunking.strategy, chunking.size, chunking.overlap,
-        source.connection, source.model,
+        PIPELINE_VERSION, source_digest, title, metadata, chunking.signature, model.connection, model.model,
     ]  # fmt: skip
-    digest = hashlib.sha256(json.dumps(decisive, sort_keys=True).encode("utf-8"))
-    digest.update(content)
-    return digest.hexdigest()
+    return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
 
 
 def _is_unchanged(collection: Collection, item: Item, content_hash: str) -> bool:
@@ -187,7 +232,8 @@ def _skip_unchanged(lease: Lease, item: Item, content_hash: str) -> bool:
             return False
         _skip(item)
         found = Document.objects.filter(collection=collection, source=item.source)
-        found.update(error="", error_code="", submitted_at=Greatest("submitted_at", Value(job.created_at)))
+        submitted_at = Greatest("submitted_at", Value(job.created_at))
+        found.update(error="", error_code="", submitted_at=submitted_at, origin=item.origin)
         _drop_payloads(item, job)
     return True
 
@@ -199,9 +245,12 @@ def _skip(item: Item, *, reason: str = "", code: str = "") -> None:
     item.save(update_fields=["state", "error", "code"])
 
 
-def _is_superseded(collection: Collection, item: Item, job: Job) -> bool:
-    """Whether a version that was sent later is stored already: jobs may end in another order than they came."""
-    return Document.objects.filter(collection=collection, source=item.source, submitted_at__gt=job.created_at).exists()
+def _is_superseded(collection: Collection, draft: Draft, job: Job) -> bool:
+    """Whether another version is stored by now: jobs may end in another order than they came."""
+    stored = Document.objects.filter(collection=collection, source=draft.item.source)
+    if draft.cut_anew_from is not None:
+        return not stored.filter(content_hash=draft.cut_anew_from).exists()
+    return stored.filter(submitted_at__gt=job.created_at).exists()
 
 
 def _drop_payloads(item: Item, job: Job) -> None:
@@ -214,30 +263,8 @@ def _drop_payloads(item: Item, job: Job) -> None:
     Payload.objects.filter(item=item).delete()
 
 
-def _draft(
-    item: Item,
-    document: ParsedDocument,
-    chunking: Chunking,
-    source: Embedder,
-    content_hash: str,
-    check: Callable[[], None],
-) -> Draft:
-    title = item.title or clean_text(document.title)
-    if chunking.strategy == "whole":
-        whole = TextChunk(ordinal=0, text=document.text, start=0, end=len(document.text), section=(), page=None)
-        chunks = [whole]
-    else:
-        chunks = chunk(
-            document, size=chunking.size, overlap=chunking.overlap, count_tokens=source.count_tokens, check=check
-        )
-    return Draft(
-        item=item,
-        document=document,
-        title=title,
-        chunks=chunks,
-        contexts=[contextual_text(title=title, section=part.section, text=part.text) for part in chunks],
-        content_hash=content_hash,
-    )
+def _contexts(title: str, chunks: Sequence[TextChunk]) -> list[str]:
+    return [contextual_text(title=title, section=part.section, text=part.text) for part in chunks]
 
 
 def _replace_document(collection: Collection, draft: Draft, job: Job) -> Document:
@@ -246,19 +273,26 @@ def _replace_document(collection: Collection, draft: Draft, job: Job) -> Documen
         "title": draft.title,
         "content_hash": draft.content_hash,
         "media_type": draft.document.media_type,
-        "size_bytes": draft.item.size_bytes,
         "state": Document.State.READY,
-        "metadata": draft.item.metadata,
+        "metadata": draft.metadata,
         "chunk_count": len(draft.chunks),
-        "submitted_at": job.created_at,
+        "cut_by": draft.chunking.signature,
         "error": "",
         "error_code": "",
     }
+    if draft.cut_anew_from is None:
+        values |= {
+            "size_bytes": draft.item.size_bytes,
+            "submitted_at": job.created_at,
+            "origin": draft.item.origin,
+        }
     document, created = Document.objects.update_or_create(
         collection=collection, source=draft.item.source, defaults=values
     )
     if not created:
         remove_chunks(collection=collection, document=document)
+    if draft.cut_anew_from is None:
+        keep(document=document, parsed=draft.document, source_digest=draft.source_digest, given_title=draft.item.title)
     return document
 
 
@@ -271,6 +305,14 @@ def remove_chunks(*, collection: Collection, document: Document) -> int:
     return len(old)
 
 
+def _rows_metadata(rows: RowRange | None) -> dict[str, Any]:
+    """Which rows of a sheet a passage holds, both ends included, counted from 1."""
+    if rows is None:
+        return {}
+    named = {"sheet": rows.sheet} if rows.sheet else {}
+    return {**named, "row_start": rows.first, "row_end": rows.last}
+
+
 def _rows(collection: Collection, document: Document, draft: Draft) -> list[Chunk]:
     base = uuid.uuid5(collection.uid, draft.item.source)
     return [
@@ -280,7 +322,9 @@ def _rows(collection: Collection, document: Document, draft: Draft) -> list[Chun
             external_id=f"{base}:{part.ordinal}",
             text=part.text,
             metadata={
-                **draft.item.metadata,
+                **draft.document.properties,
+                **_rows_metadata(part.rows),
+                **draft.metadata,
                 **system_metadata(source=draft.item.source, page=part.page, ordinal=part.ordinal, section=part.section),
             },
             section_path=list(part.section),

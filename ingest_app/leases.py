@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import TracebackType
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
@@ -53,9 +53,11 @@ class Lease:
 
 
 def free_jobs() -> Q:
-    """Jobs that have work left and nobody working on them."""
-    silent = Q(lease_expires_at__isnull=True) | Q(lease_expires_at__lt=timezone.now())
-    return Q(finished_at__isnull=True) & silent
+    """Jobs that have work left, nobody working on them, and no reason to wait."""
+    now = timezone.now()
+    silent = Q(lease_expires_at__isnull=True) | Q(lease_expires_at__lt=now)
+    due = Q(next_try_at__isnull=True) | Q(next_try_at__lte=now)
+    return Q(finished_at__isnull=True) & silent & due
 
 
 def claim(*, job_id: uuid.UUID) -> Lease | None:
@@ -71,6 +73,7 @@ def claim(*, job_id: uuid.UUID) -> Lease | None:
         job.heartbeat_at = now
         job.started_at = job.started_at or now
         job.state = Job.State.RUNNING
+        job.next_try_at = None
         job.attempts += 1
         job.save()
     return Lease(
@@ -113,12 +116,16 @@ def look(*, lease: Lease) -> None:
         raise CancelledError
 
 
-def release(*, lease: Lease, attempt_counts: bool = False) -> None:
-    """Give an unfinished job back to the queue; that it was not finished is not its fault unless told otherwise."""
+def release(*, lease: Lease, attempt_counts: bool = False, until: datetime | None = None) -> None:
+    """Give an unfinished job back to the queue; that it was not finished is not its fault unless told otherwise.
+
+    Nobody takes it before `until`.
+    """
     Job.objects.filter(pk=lease.job_id, lease_token=lease.token).update(
         state=Job.State.QUEUED,
         lease_token=None,
         lease_expires_at=None,
+        next_try_at=until,
         attempts=F("attempts") if attempt_counts else Greatest(F("attempts") - 1, 0),
     )
 

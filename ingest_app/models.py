@@ -12,8 +12,8 @@ from collections_app.models import Collection
 class Job(models.Model):
     """Work that outlives a request. Whoever holds the unexpired lease works on it, nobody else.
 
-    A job of the kind `ingest` has items, and its numbers are counted from them; the other kinds have
-    none, and what there is to say of them stands in the job itself.
+    Jobs of the kinds in `WITH_ITEMS` have items, and their numbers are counted from them; the other kinds
+    have none, and what there is to say of them stands in the job itself.
     """
 
     class State(models.TextChoices):
@@ -26,9 +26,12 @@ class Job(models.Model):
 
     class Kind(models.TextChoices):
         INGEST = "ingest", "Ingest"
+        RECHUNK = "rechunk", "Cut anew"
         EMPTY = "empty", "Empty"
         INDEX = "index", "Vector index"
         RECLAIM = "reclaim", "Reclaim space"
+
+    WITH_ITEMS = (Kind.INGEST, Kind.RECHUNK)
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.INGEST)
@@ -44,6 +47,8 @@ class Job(models.Model):
     cancel_requested = models.BooleanField(default=False)
     #: How often somebody began on it, clean stops not counted. Items have numbers of their own.
     attempts = models.PositiveIntegerField(default=0)
+    #: Nobody works on it before; null means at once.
+    next_try_at = models.DateTimeField(null=True, blank=True)
     #: Asked for once more while it ran: it starts anew instead of ending.
     again = models.BooleanField(default=False)
     #: The collection's version when it was first worked on; null until then.
@@ -71,6 +76,11 @@ class Job(models.Model):
                 condition=models.Q(kind="index", finished_at__isnull=True),
             ),
             models.UniqueConstraint(
+                fields=("collection",),
+                name="job_one_rechunk",
+                condition=models.Q(kind="rechunk", finished_at__isnull=True),
+            ),
+            models.UniqueConstraint(
                 fields=("kind",), name="job_one_reclaim", condition=models.Q(kind="reclaim", finished_at__isnull=True)
             ),
         ]
@@ -84,6 +94,11 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.id}"
+
+    @property
+    def has_items(self) -> bool:
+        """Whether its numbers are those of its items."""
+        return self.kind in self.WITH_ITEMS
 
     @property
     def collection_name(self) -> str | None:
@@ -110,8 +125,14 @@ class Item(models.Model):
     title = models.TextField(blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     size_bytes = models.BigIntegerField(default=0)
+    #: The folder or feed it was synced from; empty where it was sent by itself.
+    origin = models.TextField(blank=True)
+    #: How many archives it was taken out of.
+    depth = models.PositiveSmallIntegerField(default=0)
     state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED)
     attempts = models.PositiveIntegerField(default=0)
+    #: It is not tried before; null means at once.
+    next_try_at = models.DateTimeField(null=True, blank=True)
     chunks = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True)
     code = models.CharField(max_length=64, blank=True)

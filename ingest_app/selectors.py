@@ -79,7 +79,7 @@ def _counts(jobs: QuerySet[Job]) -> QuerySet[Job]:
 
 
 def _report(job: Job, items: Sequence[Item] | None) -> JobReport:
-    if job.kind != Job.Kind.INGEST:
+    if not job.has_items:
         return JobReport(job=job, items=items, total=job.total, done=job.done, failed=0, skipped=0, cancelled=0)
     counts = {name: int(getattr(job, f"{name}_count")) for name in ("total", "done", "failed", "skipped", "cancelled")}
     return JobReport(job=job, items=items, **counts)

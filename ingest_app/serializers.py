@@ -55,6 +55,10 @@ class ItemSerializer(serializers.Serializer[Any]):
     source = serializers.CharField()  # type: ignore[assignment]  # the API's word
     state = serializers.ChoiceField(choices=Item.State.choices)
     chunks = serializers.IntegerField()
+    attempts = serializers.IntegerField(help_text="How often it was begun.")
+    next_try_at = serializers.DateTimeField(
+        allow_null=True, help_text="It failed for a cause that may pass, and is tried again then."
+    )
     error = serializers.CharField(allow_null=True, help_text="What went wrong and what to do about it.")
     code = serializers.CharField(allow_null=True)
 
@@ -72,6 +76,9 @@ class JobSummarySerializer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
+    attempts = serializers.IntegerField(help_text="How often somebody began on it.")
+    heartbeat_at = serializers.DateTimeField(allow_null=True, help_text="When its worker was last heard of.")
+    next_try_at = serializers.DateTimeField(allow_null=True, help_text="Nobody works on it before.")
     result = serializers.DictField(allow_null=True, help_text="What came of it, for jobs without items.")
     error = serializers.CharField(allow_null=True, help_text="Why it failed as a whole, and what to do about it.")
     code = serializers.CharField(allow_null=True)
@@ -140,6 +147,9 @@ def present_job(report: JobReport) -> dict[str, Any]:
         "created_at": job.created_at,
         "started_at": job.started_at,
         "finished_at": job.finished_at,
+        "attempts": job.attempts,
+        "heartbeat_at": job.heartbeat_at,
+        "next_try_at": job.next_try_at,
         "result": job.result,
         "error": job.error or None,
         "code": job.code or None,
@@ -150,6 +160,8 @@ def present_job(report: JobReport) -> dict[str, Any]:
                 "source": item.source,
                 "state": item.state,
                 "chunks": item.chunks,
+                "attempts": item.attempts,
+                "next_try_at": item.next_try_at,
                 "error": item.error or None,
                 "code": item.code or None,
             }

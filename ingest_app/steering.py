@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from core_app.errors import Conflict
@@ -33,7 +34,7 @@ def finish_cancelled(*, job: Job) -> None:
     Item.objects.filter(job=job, state__in=unfinished).update(state=Item.State.CANCELLED)
     job.state = Job.State.CANCELLED
     job.step = ""
-    job.lease_token = job.lease_expires_at = None
+    job.lease_token = job.lease_expires_at = job.next_try_at = None
     job.finished_at = timezone.now()
 
 
@@ -41,9 +42,9 @@ def can_be_retried(*, job: Job) -> bool:
     """Whether the job has ended and something of it failed or was cancelled that could still be done."""
     if job.finished_at is None:
         return False
-    if job.kind != Job.Kind.INGEST:
+    if not job.has_items:
         return job.state in (Job.State.FAILED, Job.State.CANCELLED)
-    return Item.objects.filter(job=job, state__in=_AGAIN, payload__isnull=False).exists()
+    return _items_to_retry(job).exists()
 
 
 def retry_job(*, job: Job) -> Job:
@@ -59,8 +60,7 @@ def retry_job(*, job: Job) -> Job:
                 raise Conflict("The job has not ended yet. Wait for it or cancel it first.", code="job_running")
             if not can_be_retried(job=job):
                 raise Conflict("Nothing of the job failed that could be tried again.", code="nothing_to_retry")
-            again = Item.objects.filter(job=job, state__in=_AGAIN, payload__isnull=False)
-            again.update(state=Item.State.QUEUED, attempts=0, error="", code="")
+            _items_to_retry(job).update(state=Item.State.QUEUED, attempts=0, next_try_at=None, error="", code="")
             _queue(job)
             transaction.on_commit(lambda: dispatch(job_id=str(job.pk), kind=job.kind))
     except IntegrityError:
@@ -68,13 +68,16 @@ def retry_job(*, job: Job) -> Job:
     return job
 
 
-_AGAIN = (Item.State.FAILED, Item.State.CANCELLED)
+def _items_to_retry(job: Job) -> QuerySet[Item]:
+    """What ended badly and could still be done: the bytes of a file are kept until it is indexed."""
+    items = Item.objects.filter(job=job, state__in=(Item.State.FAILED, Item.State.CANCELLED))
+    return items.filter(payload__isnull=False) if job.kind == Job.Kind.INGEST else items
 
 
 def _queue(job: Job) -> None:
     job.state = Job.State.QUEUED
     job.cancel_requested = job.again = False
-    job.finished_at = None
+    job.finished_at = job.next_try_at = None
     job.attempts = job.total = job.done = 0
     job.seen_version = None
     job.error = job.code = job.step = ""

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from celery import current_app
-from django.db import IntegrityError, transaction
-from kombu.exceptions import OperationalError
+from django.db import IntegrityError, connection, transaction
 
 from collections_app.models import Collection
 from collections_app.services import CollectionGone, get_or_create_default
-from core_app.errors import Conflict, InvalidInput, RagsiteError, UnsupportedType
+from core_app.errors import Conflict, InvalidInput, RagsiteError, Unavailable, UnsupportedType
+from core_app.sql import statement
 from core_app.wiring import app_settings
+from ingest_app.dispatching import dispatch
 from ingest_app.models import Item, Job, Payload
-from ingest_app.parsing import sniff
+from ingest_app.parsing import refusal, sniff
 
-logger = logging.getLogger(__name__)
-
-RUN_JOB = "ingest.run_job"
 MAX_SOURCE_BYTES = 1024
+#: When a caller may try again for whom there is no room.
+RETRY_AFTER_SECONDS = 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,14 +31,17 @@ class Source:
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     is_text: bool = False
+    #: The folder or feed it is synced from.
+    origin: str = ""
 
 
-def submit(*, collection_name: str, sources: Sequence[Source]) -> Job:
+def submit(*, collection_name: str, sources: Sequence[Source], refuse_unsupported: bool = True) -> Job:
     """A queued job for these sources; bad ones are failed items of it and never stop the others.
 
-    Raises InvalidInput when there is nothing to do, UnsupportedType when nothing sent is of a known
-    type, NotFound for an unknown collection, and Conflict when the collection's vectors are made by its
-    callers, so that the server has no model to embed text for it.
+    Raises InvalidInput when there is nothing to do, UnsupportedType when nothing sent is of a known type (unless
+    that is to be told by the items), NotFound for an unknown collection, and Conflict when the collection's
+    vectors are made by its callers, so that the server has no model to embed text for it, and Unavailable while
+    too much waits already.
     """
     if not sources:
         raise InvalidInput("Send at least one file or text.", code="nothing_sent")
@@ -48,29 +49,39 @@ def submit(*, collection_name: str, sources: Sequence[Source]) -> Job:
     if len(sources) > limit:
         raise InvalidInput(f"Send at most {limit} files or texts in one request.", code="too_many_files")
     sources = [replace(source, name=clean_text(source.name)) for source in sources]
+    _check_room(sources)
     collection = get_or_create_default(name=collection_name)
     _check_embeddable(collection)
-    problems = [_problem(source, sources[:index]) for index, source in enumerate(sources)]
-    if all(problem is not None and problem.code == "unsupported_type" for problem in problems):
+    problems = find_problems(sources)
+    if refuse_unsupported and all(problem is not None and problem.code == "unsupported_type" for problem in problems):
         raise UnsupportedType(problems[0].detail if problems[0] else "")
     try:
         with transaction.atomic():
             job = Job.objects.create(collection=collection)
             for ordinal, (source, problem) in enumerate(zip(sources, problems, strict=True)):
-                _add_item(job, ordinal, source, problem)
-            transaction.on_commit(lambda: dispatch(job_id=str(job.pk)))
+                add_item(job=job, ordinal=ordinal, source=source, problem=problem)
+            transaction.on_commit(lambda: dispatch(job_id=str(job.pk), kind=job.kind))
     except IntegrityError:
         # The foreign key: somebody deleted the collection since it was looked up.
         raise CollectionGone from None
     return job
 
 
-def dispatch(*, job_id: str, expires_seconds: float | None = None) -> None:
-    """Tell a worker that a job is waiting. A lost message costs time, nothing else: the reaper repeats it."""
-    try:
-        current_app.send_task(RUN_JOB, args=[job_id], expires=expires_seconds, retry=False)
-    except (OperationalError, OSError):
-        logger.warning("the broker cannot be reached; job %s waits for the next round", job_id, exc_info=True)
+def _check_room(sources: Sequence[Source]) -> None:
+    """Raise Unavailable while so much waits that the database would only fill up."""
+    section = app_settings().ingestion
+    with connection.cursor() as cursor:
+        cursor.execute(statement("ingest_app", "waiting"))
+        files, waiting_bytes = cursor.fetchone()
+    given = sum(len(source.content) for source in sources)
+    is_full = files + len(sources) > section.max_waiting_files or waiting_bytes + given > section.max_waiting_bytes
+    # What is too much by itself is let in while nothing waits: it would never find room.
+    if files and is_full:
+        raise Unavailable(
+            f"{files:,} files wait to be indexed already. Send these later, or start more workers.",
+            code="queue_full",
+            retry_after_seconds=RETRY_AFTER_SECONDS,
+        )
 
 
 def _check_embeddable(collection: Collection) -> None:
@@ -83,25 +94,38 @@ def _check_embeddable(collection: Collection) -> None:
         )
 
 
-def _problem(source: Source, before: Sequence[Source]) -> RagsiteError | None:
-    """What keeps this source from being tried at all."""
+def find_problems(sources: Iterable[Source]) -> list[RagsiteError | None]:
+    """What keeps each source from being tried at all; None for those that will be."""
+    names: set[str] = set()
+    problems = []
+    for source in sources:
+        problems.append(_problem(source, is_repeated=source.name in names))
+        names.add(source.name)
+    return problems
+
+
+def _problem(source: Source, *, is_repeated: bool) -> RagsiteError | None:
     largest = app_settings().ingestion.max_file_bytes
     if not source.name.strip():
         return InvalidInput("A source needs a name.", code="invalid_source")
     if len(source.name.encode("utf-8")) > MAX_SOURCE_BYTES:
         return InvalidInput(f"Give the source a name of at most {MAX_SOURCE_BYTES} bytes.", code="invalid_source")
-    if any(other.name == source.name for other in before):
+    if is_repeated:
         return InvalidInput("Sent twice in one request. Give each source its own name.", code="duplicate_source")
     if len(source.content) > largest:
         return InvalidInput(f"Larger than {largest} bytes. Split it.", code="too_large")
     if not source.is_text and source.content and sniff(name=source.name, content=source.content) is None:
-        return UnsupportedType(
-            f"'{source.name}' is of a type that cannot be read. Send Markdown, text, HTML, PDF or DOCX."
+        found = refusal(name=source.name, content=source.content)
+        return (
+            UnsupportedType(found.detail)
+            if found.code == "unsupported_type"
+            else InvalidInput(found.detail, code=found.code)
         )
     return None
 
 
-def _add_item(job: Job, ordinal: int, source: Source, problem: RagsiteError | None) -> None:
+def add_item(*, job: Job, ordinal: int, source: Source, problem: RagsiteError | None, depth: int = 0) -> None:
+    """One source of a job, waiting with its bytes, or failed because of its problem. Needs a transaction."""
     item = Item.objects.create(
         job=job,
         ordinal=ordinal,
@@ -109,6 +133,8 @@ def _add_item(job: Job, ordinal: int, source: Source, problem: RagsiteError | No
         title=clean_text(source.title),
         metadata=clean_json(source.metadata),
         size_bytes=len(source.content),
+        origin=source.origin,
+        depth=depth,
         state=Item.State.FAILED if problem else Item.State.QUEUED,
         error=problem.detail if problem else "",
         code=problem.code if problem else "",

@@ -13,11 +13,14 @@ from ingest_app.api import (
     JobView,
     SourcesView,
 )
+from ingest_app.chunking_api import ChunkingPreviewView, ChunkingView
 
 urlpatterns = [
     # Stands before `collections/<name>/documents/<document_id>`: DELETE here empties the collection.
     path("collections/<str:name>/documents/all", EmptyingView.as_view(), name="empty"),
     path("api/rag/collections/<str:name>/documents", DocumentsView.as_view(), name="ingest"),
+    path("api/rag/collections/<str:name>/chunking", ChunkingView.as_view(), name="chunking"),
+    path("api/rag/collections/<str:name>/chunking/preview", ChunkingPreviewView.as_view(), name="chunking-preview"),
     path("api/rag/collections/<str:name>/sources", SourcesView.as_view(), name="sources"),
     path("api/rag/jobs", JobsView.as_view(), name="jobs"),
     path("api/rag/jobs/<uuid:job_id>", JobView.as_view(), name="job"),

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from psycopg.errors import (
     AdminShutdown,
@@ -22,9 +22,7 @@ from psycopg.errors import (
     SerializationFailure,
 )
 
-from collections_app.models import Document
-from collections_app.services import CollectionGone, lock_collection
-from core_app.errors import RagsiteError
+from collections_app.services import CollectionGone
 from core_app.wiring import app_settings
 from ingest_app import emptying, maintenance
 from ingest_app.dispatching import QUEUES, dispatch
@@ -43,8 +41,8 @@ from ingest_app.leases import (
     release,
 )
 from ingest_app.models import Item, Job
-from ingest_app.parsing import UnableToParse
-from ingest_app.steering import finish_cancelled
+from ingest_app.outcomes import cancel, fail, finish, next_try, pause, record
+from ingest_app.rechunking import plan_items
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +77,7 @@ def run_job(*, job_id: uuid.UUID, stopping: Callable[[], bool], outage_seconds: 
             with Heartbeat(lease, stopping=stopping) as heartbeat:
                 WORK[lease.kind](lease, heartbeat)
         except CancelledError:
-            _cancel(lease)
+            cancel(lease=lease)
     except StoppedError:
         release(lease=lease)
     except KeyboardInterrupt:  # of a command that works on its job itself
@@ -91,7 +89,9 @@ def run_job(*, job_id: uuid.UUID, stopping: Callable[[], bool], outage_seconds: 
         # A lock that took too long, or a database that went away.
         logger.warning("job %s goes back to the queue: %s", job_id, str(error).partition("\n")[0])
         if connection.in_atomic_block or connection.is_usable():
-            release(lease=lease, attempt_counts=_is_of_the_work(error))
+            counts = _is_of_the_work(error)
+            until = timezone.now() + pause(lease.attempts) if counts else None
+            release(lease=lease, attempt_counts=counts, until=until)
         else:
             _release_after_outage(lease, stopping, outage_seconds)
 
@@ -102,18 +102,46 @@ def _is_of_the_work(error: Exception) -> bool:
     return not lost and not isinstance(error.__cause__, NOT_THE_WORKS)
 
 
+def _rechunk(lease: Lease, heartbeat: Heartbeat) -> None:
+    """Cut anew what is due, and what has become due meanwhile because the setting changed once more."""
+    while True:
+        while items := _next_items(lease):
+            _work(lease, items, heartbeat)
+            maintenance.compact(collection_id=lease.collection_id)
+        _merge_words(lease, heartbeat)
+        with transaction.atomic():
+            # In one transaction: whoever changes the setting finds this job at work, or ended.
+            if not plan_items(lease=lease):
+                _finish_or_wait(lease)
+                return
+
+
 def _ingest(lease: Lease, heartbeat: Heartbeat) -> None:
     while items := _next_items(lease):
         _work(lease, items, heartbeat)
         maintenance.compact(collection_id=lease.collection_id)
+    _merge_words(lease, heartbeat)
+    _finish_or_wait(lease)
+
+
+def _finish_or_wait(lease: Lease) -> None:
+    """End the job, or let it rest until the first of its items is to be tried again."""
+    due = next_try(lease=lease)
+    if due is None:
+        finish(lease=lease)
+    else:
+        release(lease=lease, until=due)
+
+
+def _merge_words(lease: Lease, heartbeat: Heartbeat) -> None:
     while maintenance.compact(collection_id=lease.collection_id):
         heartbeat.check()
-    _finish(lease)
 
 
 WORK: Mapping[str, Callable[[Lease, Heartbeat], None]] = MappingProxyType(
     {
         Job.Kind.INGEST: _ingest,
+        Job.Kind.RECHUNK: _rechunk,
         Job.Kind.EMPTY: partial(attempt, emptying.run),
         Job.Kind.INDEX: partial(attempt, maintenance.build_index),
         Job.Kind.RECLAIM: partial(attempt, maintenance.reclaim),
@@ -157,7 +185,7 @@ def reap(*, interval_seconds: float) -> int:
 
 
 def _next_items(lease: Lease) -> list[Item]:
-    """The next items to try, together; empty when all have an outcome.
+    """The next items to try, together; empty when all have an outcome or wait for another try.
 
     An item that was being tried when its worker died is tried alone: should it be what kills workers,
     it takes no other with it, and after the last attempt it is set aside.
@@ -166,20 +194,22 @@ def _next_items(lease: Lease) -> list[Item]:
         with transaction.atomic():
             hold(lease=lease)
             open_items = Item.objects.filter(job_id=lease.job_id, state__in=(Item.State.QUEUED, Item.State.RUNNING))
-            candidates = list(open_items.order_by("ordinal")[:ITEMS_TOGETHER])
+            due = Q(next_try_at__isnull=True) | Q(next_try_at__lte=timezone.now())
+            candidates = list(open_items.filter(due).order_by("ordinal")[:ITEMS_TOGETHER])
             if not candidates or candidates[0].attempts < app_settings().ingestion.max_attempts:
                 chosen = _together(candidates)
                 for item in chosen:
                     item.attempts += 1
                     item.state = Item.State.RUNNING
-                Item.objects.bulk_update(chosen, ["attempts", "state"])
+                    item.next_try_at = None
+                Item.objects.bulk_update(chosen, ["attempts", "state", "next_try_at"])
                 return chosen
-        _fail(
-            lease,
-            candidates[0],
-            f"Set aside: work on this file was cut off {candidates[0].attempts} times. "
+        fail(
+            lease=lease,
+            item=candidates[0],
+            detail=f"Set aside: work on this file was cut off {candidates[0].attempts} times. "
             "Split or convert it, then retry.",
-            "quarantined",
+            code="quarantined",
         )
 
 
@@ -239,7 +269,7 @@ def _embed_and_write(lease: Lease, drafts: list[Draft], heartbeat: Heartbeat) ->
         raise
     except Exception as error:
         if len(drafts) == 1:
-            _record(lease, drafts[0].item, error)
+            record(lease=lease, item=drafts[0].item, error=error)
         else:
             logger.exception("embedding %s items of job %s together failed", len(drafts), lease.job_id)
         return
@@ -254,61 +284,6 @@ def _attempt(lease: Lease, item: Item, step: Callable[[], Result]) -> Result | N
         return step()
     except ENDS:
         raise
-    except Exception as error:  # noqa: BLE001 - logged and shown by _record, whatever it is
-        _record(lease, item, error)
+    except Exception as error:  # noqa: BLE001 - logged and shown by record, whatever it is
+        record(lease=lease, item=item, error=error)
         return None
-
-
-def _record(lease: Lease, item: Item, error: Exception) -> None:
-    """Make an error the outcome of an item."""
-    if isinstance(error, UnableToParse | RagsiteError):
-        detail, code = error.detail, error.code
-        logger.info("item %s of job %s failed: %s", item.ordinal, lease.job_id, code)
-    else:
-        detail = "Could not be indexed because of an error on the server. Its log has the cause."
-        code = "server_error"
-        logger.error("item %s of job %s crashed", item.ordinal, lease.job_id, exc_info=error)
-    _fail(lease, item, detail, code)
-
-
-def _fail(lease: Lease, item: Item, detail: str, code: str) -> None:
-    """Record the failure on the item and on the document; what was searchable before stays so."""
-    item.state = Item.State.FAILED
-    item.error = detail
-    item.code = code
-    with transaction.atomic():
-        # Collection before job, as every write: the other way round two of them wait for each other.
-        lock_collection(collection_id=lease.collection_id)
-        hold(lease=lease)
-        item.save(update_fields=["state", "error", "code"])
-        document, _created = Document.objects.get_or_create(
-            collection_id=lease.collection_id,
-            source=item.source,
-            defaults={"state": Document.State.FAILED, "title": item.title, "size_bytes": item.size_bytes},
-        )
-        document.error = detail
-        document.error_code = code
-        document.save(update_fields=["error", "error_code", "updated_at"])
-
-
-def _finish(lease: Lease) -> None:
-    with transaction.atomic():
-        job = hold(lease=lease)
-        states = set(Item.objects.filter(job=job).values_list("state", flat=True))
-        good = bool(states & {Item.State.SUCCEEDED, Item.State.SKIPPED})
-        if Item.State.FAILED not in states:
-            job.state = Job.State.SUCCEEDED
-        else:
-            job.state = Job.State.PARTIAL if good else Job.State.FAILED
-        job.lease_token = job.lease_expires_at = None
-        job.finished_at = timezone.now()
-        job.save()
-    logger.info("job %s ended: %s", job.pk, job.state)
-
-
-def _cancel(lease: Lease) -> None:
-    with transaction.atomic():
-        job = hold(lease=lease)
-        finish_cancelled(job=job)
-        job.save()
-    logger.info("job %s cancelled", job.pk)

@@ -20,8 +20,9 @@ _SAMPLE = 64 * 1024
 _MOST_CONTROL_BYTES = 0.08
 _CONTROL_BYTES = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
 _LINE_ENDS = re.compile(r"\r\n?|[\f\v]")
-# C0 controls, DEL, lone surrogates and the two non-characters that extractors leave behind.
-_NEVER_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+# C0 controls, DEL, lone surrogates and the two non-characters that extractors leave behind; soft hyphens, which nobody
+# sees and which hide the word that they divide.
+_NEVER_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f\xad\ud800-\udfff\ufffe\uffff]")
 
 
 def clean(text: str) -> str:

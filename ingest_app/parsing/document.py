@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from ingest_app.parsing.errors import UnableToParse
 
@@ -30,18 +31,56 @@ class PageStart:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Rows:
+    """Lines of the document's text, from `start` up to `end`, that are rows of a table in a file.
+
+    The line at `start` is row `first` of the sheet, the next line row `first` + 1; rows count from 1 as
+    spreadsheets do. `sheet` is empty where a file is one table, such as CSV.
+    """
+
+    start: int
+    end: int
+    first: int
+    sheet: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ParsedDocument:
     """Everything extracted from one file. All offsets are in characters of `text`.
 
     `text` holds no NUL and no lone surrogate and ends its lines with "\\n". `title` is never empty.
-    `pages` is empty where the source has no pages. Headings and pages are in the order of the text.
+    `pages` is empty where the source has no pages; a slide is a page. `is_markdown` says that structure
+    stands in the text as Markdown. Headings, pages and rows are in the order of the text. `properties`
+    are facts about the whole source that people filter by, such as the sender of a mail.
     """
 
     text: str
     media_type: str
     title: str
+    is_markdown: bool = False
     headings: tuple[Heading, ...] = ()
     pages: tuple[PageStart, ...] = ()
+    rows: tuple[Rows, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+def as_fields(document: ParsedDocument) -> dict[str, Any]:
+    """The document as plain data, ready for JSON."""
+    return asdict(document)
+
+
+def from_fields(fields: Mapping[str, Any]) -> ParsedDocument:
+    """The document that `as_fields` was given. Raises KeyError or TypeError for anything else."""
+    return ParsedDocument(
+        text=str(fields["text"]),
+        media_type=str(fields["media_type"]),
+        title=str(fields["title"]),
+        is_markdown=bool(fields["is_markdown"]),
+        headings=tuple(Heading(**heading) for heading in fields["headings"]),
+        pages=tuple(PageStart(**page) for page in fields["pages"]),
+        rows=tuple(Rows(**rows) for rows in fields["rows"]),
+        properties={str(key): str(value) for key, value in fields["properties"].items()},
+    )
 
 
 def stem(name: str) -> str:

@@ -96,7 +96,7 @@ def parse(*, name: str, content: bytes) -> ParsedDocument:
         ],
         name=name,
     )
-    return ParsedDocument(text=text, media_type=DOCX, title=title, headings=headings)
+    return ParsedDocument(text=text, media_type=DOCX, is_markdown=True, title=title, headings=headings)
 
 
 def _main_part(content: bytes) -> DocumentPart:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import struct
-from dataclasses import asdict
 from typing import Any, BinaryIO
 
-from ingest_app.parsing.document import Heading, PageStart, ParsedDocument
+from ingest_app.parsing.archives import MAX_UNCOMPRESSED
+from ingest_app.parsing.document import ParsedDocument, as_fields, from_fields
 from ingest_app.parsing.errors import UnableToParse
+from ingest_app.parsing.unpacking import MAX_MEMBERS, Member, safe_name
 
 _LENGTH = struct.Struct(">Q")
 # Well above any upload and any document of 20M characters; a bound all the same.
@@ -25,21 +26,32 @@ def write_frame(stream: BinaryIO, payload: bytes) -> None:
     stream.flush()
 
 
-def read_frame(stream: BinaryIO) -> bytes | None:
+def read_frame(stream: BinaryIO, *, most: int = MAX_FRAME_BYTES) -> bytes | None:
     """The next frame, or None when the other side has closed or talks nonsense."""
     prefix = stream.read(_LENGTH.size)
     if len(prefix) < _LENGTH.size:
         return None
     (length,) = _LENGTH.unpack(prefix)
-    if length > MAX_FRAME_BYTES:
+    if length > most:
         return None
     payload = stream.read(length)
     return payload if len(payload) == length else None
 
 
+def encode_request(*, max_member_bytes: int | None = None) -> bytes:
+    """What is wanted of a file: its document or, with a bound for each, the files in it."""
+    return json.dumps({"max_member_bytes": max_member_bytes}).encode()
+
+
+def decode_request(payload: bytes) -> int | None:
+    """The bound of `encode_request`; None where the document is wanted."""
+    bound: int | None = json.loads(payload)["max_member_bytes"]
+    return bound
+
+
 def encode_document(document: ParsedDocument) -> bytes:
     """An answer that carries a document."""
-    return json.dumps({"document": asdict(document)}, ensure_ascii=False).encode()
+    return json.dumps({"document": as_fields(document)}, ensure_ascii=False).encode()
 
 
 def encode_error(error: UnableToParse) -> bytes:
@@ -47,22 +59,68 @@ def encode_error(error: UnableToParse) -> bytes:
     return json.dumps({"error": {"detail": error.detail, "code": error.code}}).encode()
 
 
-def decode_answer(payload: bytes) -> ParsedDocument:
-    """The document in an answer. Raises the UnableToParse that it carries instead, or ValueError."""
-    answer = json.loads(payload)
-    if "error" in answer:
-        raise UnableToParse(str(answer["error"]["detail"]), str(answer["error"]["code"]))
+def write_member(stream: BinaryIO, member: Member) -> None:
+    """One file of an archive: what is known of it, then its bytes."""
+    known = {"name": member.name, "detail": member.detail, "code": member.code, "is_there": member.content is not None}
+    write_frame(stream, json.dumps({"member": known}).encode())
+    write_frame(stream, member.content or b"")
+
+
+def write_end(stream: BinaryIO) -> None:
+    """After the last file of an archive."""
+    write_frame(stream, json.dumps({"end": True}).encode())
+
+
+def read_document(stream: BinaryIO) -> ParsedDocument:
+    """The document in an answer.
+
+    Raises the UnableToParse that it carries instead, EOFError where none comes, ValueError for anything else.
+    """
+    answer = _read_answer(stream)
     try:
-        return _document(answer["document"])
+        return from_fields(answer["document"])
     except (KeyError, TypeError) as error:
         raise ValueError("the answer holds no document") from error
 
 
-def _document(fields: dict[str, Any]) -> ParsedDocument:
-    return ParsedDocument(
-        text=str(fields["text"]),
-        media_type=str(fields["media_type"]),
-        title=str(fields["title"]),
-        headings=tuple(Heading(**heading) for heading in fields["headings"]),
-        pages=tuple(PageStart(**page) for page in fields["pages"]),
-    )
+def read_members(stream: BinaryIO) -> list[Member]:
+    """The files of an archive. Raises as `read_document` does, also for more than an archive may hold."""
+    found: list[Member] = []
+    room = MAX_UNCOMPRESSED
+    while "end" not in (answer := _read_answer(stream)):
+        content = read_frame(stream, most=room)
+        if content is None:
+            raise EOFError
+        room -= len(content)
+        found.append(_member(answer, content))
+        if len(found) > MAX_MEMBERS:
+            raise ValueError("the answer holds too many files")
+    return found
+
+
+def _member(answer: dict[str, Any], content: bytes) -> Member:
+    try:
+        known = answer["member"]
+        name = str(known["name"])
+        detail, code = str(known["detail"]), str(known["code"])
+        is_there = bool(known["is_there"])
+    except (KeyError, TypeError) as error:
+        raise ValueError("the answer holds no file") from error
+    if not name or name != safe_name(name):
+        raise ValueError("the answer holds a file that leads out of its archive")
+    return Member(name=name, content=content if is_there else None, detail=detail, code=code)
+
+
+def _read_answer(stream: BinaryIO) -> dict[str, Any]:
+    payload = read_frame(stream)
+    if payload is None:
+        raise EOFError
+    answer = json.loads(payload)
+    if not isinstance(answer, dict):
+        raise ValueError("the answer is none")
+    if (error := answer.get("error")) is not None:
+        try:
+            raise UnableToParse(str(error["detail"]), str(error["code"]))
+        except (KeyError, TypeError):
+            raise ValueError("the answer holds no reason") from None
+    return answer

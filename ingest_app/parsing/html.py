@@ -42,6 +42,7 @@ def parse(*, name: str, content: bytes) -> ParsedDocument:
     return ParsedDocument(
         text=text,
         media_type="text/html",
+        is_markdown=True,
         title=title_from(candidates=[top[0] if len(top) == 1 else None, visible.title, *top], name=name),
         headings=found,
     )

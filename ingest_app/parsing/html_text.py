@@ -14,6 +14,11 @@ _BLOCKS = {
     *("summary", "table", "tbody", "tfoot", "thead", "ul", *_HEADINGS),
 }
 _LINES = {"br", "li", "tr", "pre"}
+#: Of what hides its contents, so much within each other is kept track of; more of it hides no more.
+_MOST_HIDDEN = 200
+_COMMENT = re.compile(r"<!--(?:.*?-->|.*)", re.S)
+# The library looks for the end of each of them up to the end of the page.
+_UNCLOSED = re.compile(r"<(?![^<>]*>)")
 
 
 class VisibleText(HTMLParser):
@@ -29,6 +34,10 @@ class VisibleText(HTMLParser):
         self._in_title = False
         self._in_first_heading = False
 
+    def feed(self, data: str) -> None:
+        """Take in a whole page, at once."""
+        super().feed(_UNCLOSED.sub("&lt;", _COMMENT.sub("", data)))
+
     @property
     def text(self) -> str:
         """Lines with Markdown marks for headings, items and cells; blank lines between blocks."""
@@ -40,7 +49,7 @@ class VisibleText(HTMLParser):
             self._in_title = True
         if tag in _BLOCKS and "head" in self._hidden:
             self._hidden.remove("head")  # its end tag may be left out
-        if tag in _UNSEEN or tag in _AROUND:
+        if (tag in _UNSEEN or tag in _AROUND) and len(self._hidden) < _MOST_HIDDEN:
             self._hidden.append(tag)
         if self._hidden:
             return

@@ -30,7 +30,7 @@ def parse(*, name: str, content: bytes) -> ParsedDocument:
     found = headings(text, start=body)
     first = next((heading.text for heading in found if heading.level == 1), None)
     title = title_from(candidates=[metadata, first], name=name)
-    return ParsedDocument(text=text, media_type="text/markdown", title=title, headings=found)
+    return ParsedDocument(text=text, media_type="text/markdown", is_markdown=True, title=title, headings=found)
 
 
 def headings(text: str, *, start: int = 0) -> tuple[Heading, ...]:

@@ -1,7 +1,7 @@
 """The child that parses: bounded memory, dies with its parent, answers one file at a time.
 
 Started by `ingest_app.parsing.sandbox` with the memory bound in bytes and its parent's process id. It
-reads pairs of frames (name, content) from stdin and writes one answer frame each.
+reads frames in threes (what is wanted, name, content) from stdin and writes an answer for each.
 """
 
 from __future__ import annotations
@@ -15,7 +15,16 @@ from typing import BinaryIO
 
 from ingest_app.parsing import parse
 from ingest_app.parsing.errors import UnableToParse
-from ingest_app.parsing.frames import encode_document, encode_error, read_frame, write_frame
+from ingest_app.parsing.frames import (
+    decode_request,
+    encode_document,
+    encode_error,
+    read_frame,
+    write_end,
+    write_frame,
+    write_member,
+)
+from ingest_app.parsing.unpacking import members
 
 _PR_SET_PDEATHSIG = 1
 
@@ -25,27 +34,31 @@ def main() -> None:
     _confine(memory_bytes=int(sys.argv[1]), parent=int(sys.argv[2]))
     requests, answers = _private_pipes()
     while True:
-        name, content = read_frame(requests), read_frame(requests)
-        if name is None or content is None:
+        request, name, content = read_frame(requests), read_frame(requests), read_frame(requests)
+        if request is None or name is None or content is None:
             return
-        write_frame(answers, _answer(name=name.decode(errors="replace"), content=content))
+        max_member_bytes = decode_request(request)
+        try:
+            if max_member_bytes is None:
+                write_frame(answers, encode_document(parse(name=name.decode(errors="replace"), content=content)))
+            else:
+                for member in members(content=content, max_member_bytes=max_member_bytes):
+                    write_member(answers, member)
+                write_end(answers)
+        except (UnableToParse, MemoryError, RecursionError) as error:
+            write_frame(answers, encode_error(_explained(error)))
 
 
-def _answer(*, name: str, content: bytes) -> bytes:
-    try:
-        return encode_document(parse(name=name, content=content))
-    except UnableToParse as error:
-        return encode_error(error)
-    except MemoryError:
-        failure = UnableToParse(
+def _explained(error: UnableToParse | MemoryError | RecursionError) -> UnableToParse:
+    if isinstance(error, UnableToParse):
+        return error
+    if isinstance(error, MemoryError):
+        return UnableToParse(
             "The file needs more memory than a parser may use: split it and upload the parts.", "too_large"
         )
-        return encode_error(failure)
-    except RecursionError:
-        failure = UnableToParse(
-            "The file is nested too deeply to be read: simplify it or upload its plain text.", "corrupt_file"
-        )
-        return encode_error(failure)
+    return UnableToParse(
+        "The file is nested too deeply to be read: simplify it or upload its plain text.", "corrupt_file"
+    )
 
 
 def _confine(*, memory_bytes: int, parent: int) -> None:

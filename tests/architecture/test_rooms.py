@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import tomllib
 from collections.abc import Iterator
@@ -117,7 +118,7 @@ def test_every_sql_file_is_used_by_name_and_says_what_for(folder: str) -> None:
 
 
 def test_nothing_is_left_for_later() -> None:
-    marks = ("TO" + "DO", "FIX" + "ME", "X" * 3)
+    # In comments: one of the words is also what Org calls the state of a heading.
+    marks = re.compile(r"#[^\n\"']*\b(?:TODO|FIXME|XXX)\b")
     for path in ours():
-        text = path.read_text(encoding="utf-8")
-        assert not [mark for mark in marks if mark in text], path
+        assert not marks.search(path.read_text(encoding="utf-8")), path

@@ -99,6 +99,10 @@ def walk(client: Client) -> None:
     assert client.post("/api/rag/collections/docs/search", {"query": "oolong"}, JSON).json()["count"] == 1
     client.post("/api/rag/collections/docs/search", {"query": "x", "topic": "tea", "min_score": 1}, JSON)
     assert client.get("/api/rag/collections/docs/sources").json()["total"] == 2
+    chunking = "/api/rag/collections/docs/chunking"
+    client.get(chunking)
+    assert client.put(chunking, {"size": 64}, JSON).json()["job"]
+    client.post(f"{chunking}/preview", {"source": "a.md", "chunking": {"strategy": "whole"}}, JSON)
     client.delete("/api/rag/collections/docs/sources?source=a.md")
     client.post(f"/api/rag/jobs/{first['id']}/cancel")
     client.post(f"/api/rag/jobs/{first['id']}/retry")
@@ -172,6 +176,7 @@ def test_what_is_missing_is_documented(checked: ContractClient, contract: Contra
     bodies["documents"] = {"documents": [{"text": "t", "embedding": [1]}]}
     bodies["document"] = {"metadata": {"a": 1}}
     bodies["query"] = {"query_embedding": [1]}
+    bodies["chunking-preview"] = {"text": "t"}
     bodies["ingest"] = {"documents": [{"source": "a", "text": "b"}]}
     for route, method in CALLS:
         if not route.parameters:
@@ -194,12 +199,17 @@ def test_what_is_missing_is_documented(checked: ContractClient, contract: Contra
         ("POST", "/collections", {"name": "docs"}, 409),
         ("POST", "/collections", {"name": "a/b"}, 400),
         ("GET", "/collections?limit=0", None, 400),
+        ("GET", "/collections?limit=1000000000000000000", None, 200),
+        ("GET", "/collections?limit=1000000000000000001", None, 400),
         ("PUT", "/collections/docs/metadata?merge=maybe", {"metadata": {}}, 400),
         ("PUT", "/collections/docs/metadata", {"metadata": 5}, 400),
         ("POST", "/api/rag/collections/docs/search", {"query": ""}, 400),
         ("POST", "/api/rag/collections/docs/search", {"query": "x", "top_k": 0, "min_score": 2}, 400),
         ("POST", "/api/rag/collections/docs/documents", {"documents": []}, 400),
         ("GET", "/api/rag/collections/docs/sources?offset=-1", None, 400),
+        ("PUT", "/api/rag/collections/docs/chunking", {"size": 1}, 400),
+        ("POST", "/api/rag/collections/docs/chunking/preview", {"source": "a"}, 404),
+        ("POST", "/api/rag/collections/docs/chunking/preview", {}, 400),
         ("DELETE", "/api/rag/collections/docs/sources", None, 400),
         ("GET", "/api/rag/jobs?limit=x", None, 400),
         ("GET", "/collections/docs/documents?where=x", None, 400),

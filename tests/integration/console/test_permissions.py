@@ -57,6 +57,8 @@ def test_writing_needs_its_own_permission(login: Login, rows: Rows) -> None:
         f"collections/collection/{rows.collection.pk}/change/": ("collections.change_collection", {"metadata": "{}"}),
         f"collections/collection/{rows.collection.pk}/delete/": ("collections.delete_collection", {"name": "handbook"}),
         f"collections/collection/{rows.collection.pk}/empty/": ("collections.delete_chunk", {"name": "handbook"}),
+        f"collections/collection/{rows.collection.pk}/chunking/": ("collections.change_collection", {"save": ""}),
+        f"collections/collection/{rows.collection.pk}/chunking/?": ("collections.view_chunk", {"source": "guide.md"}),
         f"collections/document/{rows.document.pk}/delete/": ("collections.delete_document", {}),
         f"ingest/job/{rows.job.pk}/cancel/": ("ingest.change_job", {}),
         f"ingest/job/{rows.job.pk}/retry/": ("ingest.change_job", {}),

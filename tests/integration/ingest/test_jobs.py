@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from collections_app.models import Chunk, Collection, Document
@@ -16,11 +17,13 @@ from core_app.errors import Conflict, InvalidInput
 from ingest_app import indexing, work
 from ingest_app.leases import CancelledError, LeaseLostError, claim, hold, renew
 from ingest_app.models import Item, Job, Payload
+from ingest_app.outcomes import FIRST_PAUSE, LONGEST_PAUSE, pause
 from ingest_app.selectors import report
 from ingest_app.steering import cancel_job, retry_job
 from ingest_app.submitting import Source, submit
 from ingest_app.work import reap, run_job
 from search_app.services import search
+from tests.integration.ingest.filling import work_off
 
 pytestmark = pytest.mark.django_db
 
@@ -128,10 +131,10 @@ def test_an_unknown_error_of_one_item_is_its_own(collection: Collection, monkeyp
         raise ZeroDivisionError("secret detail")
 
     monkeypatch.setattr(work, "write_draft", broken)
-    run_job(job_id=job.pk, stopping=never)
+    work_off(job)
     item = Item.objects.filter(job=job).first()
     assert item is not None
-    assert (item.state, item.code) == ("failed", "server_error")
+    assert (item.state, item.code, item.attempts) == ("failed", "server_error", 3)
     assert "secret" not in item.error
     assert Chunk.objects.count() == 0
 
@@ -148,8 +151,63 @@ def test_items_whose_embedding_fails_together_are_tried_alone(
         return original(drafts=drafts, check=check)
 
     monkeypatch.setattr(work, "embed_drafts", fragile)
-    run_job(job_id=job.pk, stopping=never)
+    work_off(job)
     assert states(job) == ["succeeded", "succeeded", "failed"]
+
+
+def test_an_error_that_passes_costs_a_pause_and_no_file(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = submit(collection_name="c", sources=texts(2))
+    original = indexing.write_draft
+    calls = iter(range(100))
+
+    def fragile(**arguments: Any) -> Any:
+        if next(calls) == 0:
+            raise MemoryError
+        return original(**arguments)
+
+    monkeypatch.setattr(work, "write_draft", fragile)
+    before = timezone.now()
+    run_job(job_id=job.pk, stopping=never)
+    job.refresh_from_db()
+    item = Item.objects.get(job=job, source="s0")
+    assert (job.state, states(job), item.code) == ("queued", ["queued", "succeeded"], "server_error")
+    assert item.next_try_at is not None
+    assert job.next_try_at == item.next_try_at
+    assert before + FIRST_PAUSE <= item.next_try_at <= timezone.now() + FIRST_PAUSE
+    run_job(job_id=job.pk, stopping=never)
+    assert states(job) == ["queued", "succeeded"], "nobody takes it before"
+    work_off(job)
+    assert (job.state, states(job)) == ("succeeded", ["succeeded", "succeeded"])
+    assert Item.objects.get(job=job, source="s0").error == ""
+
+
+def test_pauses_grow_and_are_bounded() -> None:
+    assert [pause(attempts).total_seconds() for attempts in (1, 2, 3)] == [5, 20, 80]
+    assert pause(1000) == LONGEST_PAUSE
+
+
+def test_a_job_that_waits_for_another_try_can_be_cancelled(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = submit(collection_name="c", sources=texts(1))
+    monkeypatch.setattr(work, "write_draft", lambda **_: 1 / 0)
+    run_job(job_id=job.pk, stopping=never)
+    assert cancel_job(job=job).state == "cancelled"
+
+
+def test_uploads_are_turned_away_while_too_much_waits(collection: Collection, settings: Any, client: Client) -> None:
+    limits = settings.RAGSITE.ingestion.model_copy(update={"max_waiting_files": 3})
+    settings.RAGSITE = settings.RAGSITE.model_copy(update={"ingestion": limits})
+    address = "/api/rag/collections/c/documents"
+    many = {"documents": [{"source": f"m{n}", "text": "t"} for n in range(4)]}
+    assert client.post(address, many, "application/json").status_code == 202, "it would never find room"
+    one = {"documents": [{"source": "one", "text": "t"}]}
+    answer = client.post(address, one, "application/json")
+    assert (answer.status_code, answer.json()["code"], answer["Retry-After"]) == (503, "queue_full", "30")
+    run_job(job_id=Job.objects.get().pk, stopping=never)
+    assert client.post(address, one, "application/json").status_code == 202
 
 
 def test_a_worker_that_lost_its_lease_cannot_write(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:

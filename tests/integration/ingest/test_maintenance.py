@@ -222,6 +222,8 @@ class TestIndexes:
             run_job(job_id=job.pk, stopping=never)
             job.refresh_from_db()
             assert (job.state, job.attempts) == ("queued", attempt + 1)
+            assert job.next_try_at is not None
+            Job.objects.update(next_try_at=timezone.now())
         run_job(job_id=job.pk, stopping=never)
         job.refresh_from_db()
         assert (job.state, job.code) == ("failed", "quarantined")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +18,10 @@ import pytest
 
 from ingest_app.parsing import ParsedDocument, UnableToParse, parse
 from ingest_app.parsing import sandbox as sandbox_module
+from ingest_app.parsing.archives import MAX_UNCOMPRESSED
+from ingest_app.parsing.frames import read_document, read_members, write_end, write_frame, write_member
 from ingest_app.parsing.sandbox import ParserProcess
+from ingest_app.parsing.unpacking import MAX_MEMBERS, Member, members
 
 PAGE = b"# Title\n\nBody \xe2\x98\x83.\n"
 ROOT = Path(sandbox_module.__file__).parents[2]
@@ -24,7 +30,7 @@ MEMORY = 1024**3
 
 @pytest.fixture
 def parser() -> Iterator[ParserProcess]:
-    with ParserProcess(timeout_seconds=30, memory_bytes=MEMORY) as process:
+    with ParserProcess(timeout_seconds=120, memory_bytes=MEMORY) as process:
         yield process
 
 
@@ -144,6 +150,104 @@ def test_a_file_that_needs_more_memory_is_too_large() -> None:
         assert parser.parse(name="a.md", content=PAGE).title == "Title"
         assert refused(parser, "a.md", b"## heading of it\n\nwords\n\n" * 700_000) in {"too_large", "parser_crashed"}
         assert parser.parse(name="a.md", content=PAGE).title == "Title"
+
+
+def archive(**files: bytes) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in files.items():
+            packed.writestr(name, content)
+    return stream.getvalue()
+
+
+def test_the_child_unpacks_as_it_is_done_here(parser: ParserProcess) -> None:
+    content = archive(
+        **{"ä ☃.md": b"\0\xff\n" * 300_000, "large": b"ab" * 800_000, "empty": b"", "d/c.zip": archive(a=b"x")}
+    )
+    parser.parse(name="a.md", content=PAGE)
+    pid = child_of(parser)
+    found = parser.unpack(name="a.zip", content=content, max_member_bytes=1_000_000)
+    assert found == list(members(content=content, max_member_bytes=1_000_000))
+    assert [(member.name, member.code) for member in found] == [
+        ("ä ☃.md", ""),
+        ("large", "too_large"),
+        ("empty", ""),
+        ("d/c.zip", ""),
+    ]
+    with pytest.raises(UnableToParse) as caught:
+        parser.unpack(name="a.zip", content=content[:-40], max_member_bytes=1000)
+    assert caught.value.code == "corrupt_file"
+    assert parser.parse(name="a.md", content=PAGE).title == "Title"
+    assert child_of(parser) == pid
+
+
+def test_an_archive_that_takes_too_long_is_given_up(parser: ParserProcess) -> None:
+    parser.parse(name="a.md", content=PAGE)
+    os.kill(child_of(parser), signal.SIGSTOP)
+    parser._timeout_seconds = 0.2
+    with pytest.raises(UnableToParse) as caught:
+        parser.unpack(name="a.zip", content=archive(a=b"x"), max_member_bytes=1000)
+    assert caught.value.code == "parse_timeout"
+    parser._timeout_seconds = 30
+    assert parser.unpack(name="a.zip", content=archive(a=b"x"), max_member_bytes=9)[0].content == b"x"
+
+
+def test_an_archive_can_be_given_up_while_it_is_unpacked(parser: ParserProcess) -> None:
+    parser.parse(name="a.md", content=PAGE)
+    os.kill(child_of(parser), signal.SIGSTOP)
+
+    def check() -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        parser.unpack(name="a.zip", content=archive(a=b"x"), max_member_bytes=1000, check=check)
+    assert parser.parse(name="a.md", content=PAGE).title == "Title"
+
+
+def test_a_child_that_kept_much_memory_is_replaced(parser: ParserProcess) -> None:
+    parser.parse(name="a.md", content=PAGE)
+    pid = child_of(parser)
+    assert parser._child is not None
+    parser._child._most_kept = 1
+    assert parser.parse(name="a.md", content=PAGE).title == "Title"
+    assert child_of(parser) != pid
+
+
+def answers(*members: Member, end: bool = True) -> io.BytesIO:
+    stream = io.BytesIO()
+    for member in members:
+        write_member(stream, member)
+    if end:
+        write_end(stream)
+    stream.seek(0)
+    return stream
+
+
+def test_what_a_child_that_was_taken_over_may_say_is_bounded() -> None:
+    """Its answers are data that came with the file: no name leads out, and nothing fills the memory."""
+    assert read_members(answers(Member(name="a", content=None, detail="No.", code="x")))[0].content is None
+    for name in ("../a", "/a", "C:/a", "a\\b", ""):
+        with pytest.raises(ValueError, match="leads out"):
+            read_members(answers(Member(name=name, content=b"")))
+    with pytest.raises(ValueError, match="too many"):
+        read_members(answers(*[Member(name="a", content=b"")] * (MAX_MEMBERS + 1)))
+    with pytest.raises(EOFError):
+        read_members(answers(Member(name="a", content=b""), end=False))
+    large = answers(Member(name="a", content=b""), end=False)
+    large.seek(-8, io.SEEK_END)
+    large.write((MAX_UNCOMPRESSED + 1).to_bytes(8, "big"))
+    large.seek(0)
+    with pytest.raises(EOFError):
+        read_members(large)
+
+
+@pytest.mark.parametrize("answer", [[], {}, {"error": {}}, {"error": "x"}, {"document": {}}, {"document": None}, 1])
+def test_an_answer_that_is_none_is_no_document(answer: object) -> None:
+    stream = io.BytesIO()
+    write_frame(stream, json.dumps(answer).encode())
+    stream.seek(0)
+    with pytest.raises(ValueError, match="answer"):
+        read_document(stream)
 
 
 def test_closing_ends_the_child(parser: ParserProcess) -> None:

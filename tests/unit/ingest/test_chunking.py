@@ -27,6 +27,7 @@ PIECES = (
         "a" * 150,
     ),
     *("\n", "\n\n", "\n# Title\n", "\n## Sub\n", "\n### Deep\n", "\n- item\n", "\n| a | b |\n| --- | --- |\n"),
+    *("\n\n| a b | c |\n| --- | --- |\n" + "| x y | z |\n" * rows for rows in (1, 8, 30)),
     *("\n```\n# code\n```\n", "    ", "\t", "***", "_x_y_", "\n---\n", "\n> quote\n", "[link](http://x)", "\u3000"),
 )
 
@@ -48,16 +49,18 @@ def markdown(text: str) -> ParsedDocument:
 @settings(max_examples=150, deadline=None)
 @given(
     pieces=st.lists(st.sampled_from(PIECES), min_size=1, max_size=60),
-    media_type=st.sampled_from(["text/markdown", "text/plain"]),
+    is_markdown=st.booleans(),
     size=st.integers(1, 60),
     overlap=st.integers(0, 20),
 )
-@example(pieces=["a" * 150] * 700, media_type="text/plain", size=60, overlap=7)
-def test_chunks_are_exact_complete_and_within_size(pieces: list[str], media_type: str, size: int, overlap: int) -> None:
+@example(pieces=["a" * 150] * 700, is_markdown=False, size=60, overlap=7)
+def test_chunks_are_exact_complete_and_within_size(
+    pieces: list[str], is_markdown: bool, size: int, overlap: int
+) -> None:
     text = "".join(pieces)
     offsets = [match.start() for match in re.finditer(r"^#+ \w", text, re.M)]
     headings = tuple(Heading(offset=o, level=1 + o % 3, text=f"H{o}") for o in offsets)
-    parsed = document(text, media_type=media_type, headings=headings)
+    parsed = document(text, is_markdown=is_markdown, headings=headings)
 
     overlap = min(overlap, size - 1)
     chunks = chunk(parsed, size=size, overlap=overlap, count_tokens=count_tokens)
@@ -65,8 +68,10 @@ def test_chunks_are_exact_complete_and_within_size(pieces: list[str], media_type
     covered: set[int] = set()
     for ordinal, found in enumerate(chunks):
         assert found.ordinal == ordinal
-        assert found.text == text[found.start : found.end]
-        assert found.text.strip()
+        own = text[found.start : found.end]
+        assert found.text.endswith(own)
+        assert found.text == own or found.text.removesuffix(own) in text
+        assert own.strip()
         assert count_tokens(found.text) <= size
         covered.update(range(found.start, found.end))
     assert [i for i, character in enumerate(text) if not character.isspace() and i not in covered] == []
@@ -175,6 +180,27 @@ def test_a_heading_is_not_a_chunk_of_its_own_before_a_long_block() -> None:
     chunks = chunk(markdown(text), size=100, overlap=0, count_tokens=count_tokens)
     assert chunks[0].text.startswith("# T\n\n## Long\n\nA sentence")
     assert all(count_tokens(found.text) > 10 for found in chunks)
+
+
+def test_bare_headings_of_two_slides_are_two_passages() -> None:
+    text = "# One\n\n# Two\n\n## Three\n\nBody."
+    headings = [
+        Heading(offset=text.index(mark), level=level, text=mark)
+        for mark, level in (("# One", 1), ("# Two", 1), ("## Three", 2))
+    ]
+    pages = tuple(PageStart(offset=heading.offset, number=n) for n, heading in enumerate(headings, start=1))
+    together = chunk(document(text, headings=tuple(headings)), size=50, overlap=0, count_tokens=count_tokens)
+    assert len(together) == 2
+    apart = chunk(document(text, headings=tuple(headings), pages=pages), size=50, overlap=0, count_tokens=count_tokens)
+    assert [found.page for found in apart] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("title", ["Title\n^^^^^\n", "=====\nTitle\n=====\n", "## Title ##\n"])
+def test_lines_around_a_heading_are_no_body(title: str) -> None:
+    text = f"{title}\nSub\n---\n\nBody."
+    headings = (Heading(offset=0, level=1, text="Title"), Heading(offset=len(title) + 1, level=2, text="Sub"))
+    (found,) = chunk(document(text, headings=headings), size=50, overlap=0, count_tokens=count_tokens)
+    assert found.section == ("Title", "Sub")
 
 
 def test_pages_are_those_of_the_start() -> None:

@@ -267,9 +267,25 @@ def test_damaged_docx_is_called_corrupt(damage: Callable[[bytes], bytes]) -> Non
     assert refused("a.docx", damage(docx_file(lambda _: None))) == "corrupt_file"
 
 
-def test_other_archives_are_not_taken_for_docx() -> None:
+@pytest.mark.parametrize(
+    ("entry", "kind"),
+    [
+        ("xl/workbook.xml", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+        ("ppt/presentation.xml", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+        ("a.md", "application/zip"),
+        ("[Content_Types].xml", None),
+    ],
+)
+def test_archives_are_told_apart_by_what_is_in_them(entry: str, kind: str | None) -> None:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
-        archive.writestr("xl/workbook.xml", "<workbook/>")
-    assert sniff(name="a.xlsx", content=stream.getvalue()) is None
-    assert refused("a.xlsx", stream.getvalue()) == "unsupported_type"
+        archive.writestr(entry, "<x/>")
+    assert sniff(name="a.bin", content=stream.getvalue()) == kind
+
+
+@pytest.mark.parametrize(("kind", "found"), [("application/epub+zip", True), ("application/octet-stream", False)])
+def test_some_archives_say_what_they_are(kind: str, found: bool) -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("mimetype", kind)
+    assert sniff(name="a.zip", content=stream.getvalue()) == (kind if found else "application/zip")

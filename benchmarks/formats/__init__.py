@@ -1,0 +1,1 @@
+"""What is read out of real files of every format, and out of hostile ones."""

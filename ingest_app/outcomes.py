@@ -1,0 +1,105 @@
+"""What came of items and jobs, written down: failed, tried again later, ended, cancelled."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Min
+from django.utils import timezone
+
+from collections_app.models import Document
+from collections_app.services import lock_collection
+from core_app.errors import RagsiteError
+from core_app.wiring import app_settings
+from ingest_app.leases import Lease, hold
+from ingest_app.models import Item, Job
+from ingest_app.parsing import UnableToParse
+from ingest_app.steering import finish_cancelled
+
+logger = logging.getLogger(__name__)
+
+#: After the first failure that may pass, then four times as long after each other one, up to the longest.
+FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(minutes=10)
+
+
+def pause(attempts: int) -> timedelta:
+    """How long to wait after so many attempts, at least one."""
+    return min(LONGEST_PAUSE, FIRST_PAUSE * int(4 ** min(attempts - 1, 10)))
+
+
+def record(*, lease: Lease, item: Item, error: Exception) -> None:
+    """Make an error the outcome of an item, or have it tried again where the cause may pass."""
+    if isinstance(error, UnableToParse | RagsiteError):
+        logger.info("item %s of job %s failed: %s", item.ordinal, lease.job_id, error.code)
+        fail(lease=lease, item=item, detail=error.detail, code=error.code)
+        return
+    logger.error("item %s of job %s crashed", item.ordinal, lease.job_id, exc_info=error)
+    if item.attempts < app_settings().ingestion.max_attempts:
+        _postpone(lease, item)
+    else:
+        detail = "Could not be indexed because of an error on the server. Its log has the cause."
+        fail(lease=lease, item=item, detail=detail, code="server_error")
+
+
+def _postpone(lease: Lease, item: Item) -> None:
+    item.state = Item.State.QUEUED
+    item.next_try_at = timezone.now() + pause(item.attempts)
+    item.error = "An error on the server stopped the work on it. It is tried again."
+    item.code = "server_error"
+    with transaction.atomic():
+        hold(lease=lease)
+        item.save(update_fields=["state", "next_try_at", "error", "code"])
+
+
+def next_try(*, lease: Lease) -> datetime | None:
+    """When the first of the items that wait for another try is due; None where none waits."""
+    waiting = Item.objects.filter(job_id=lease.job_id, state=Item.State.QUEUED)
+    due: datetime | None = waiting.aggregate(due=Min("next_try_at"))["due"]
+    return due
+
+
+def fail(*, lease: Lease, item: Item, detail: str, code: str) -> None:
+    """Record the failure on the item and on the document; what was searchable before stays so."""
+    item.state = Item.State.FAILED
+    item.error = detail
+    item.code = code
+    with transaction.atomic():
+        # Collection before job, as every write: the other way round two of them wait for each other.
+        lock_collection(collection_id=lease.collection_id)
+        hold(lease=lease)
+        item.save(update_fields=["state", "error", "code"])
+        document, _created = Document.objects.get_or_create(
+            collection_id=lease.collection_id,
+            source=item.source,
+            defaults={"state": Document.State.FAILED, "title": item.title, "size_bytes": item.size_bytes},
+        )
+        document.error = detail
+        document.error_code = code
+        document.save(update_fields=["error", "error_code", "updated_at"])
+
+
+def finish(*, lease: Lease) -> None:
+    """End a job whose items all have an outcome."""
+    with transaction.atomic():
+        job = hold(lease=lease)
+        states = set(Item.objects.filter(job=job).values_list("state", flat=True))
+        good = bool(states & {Item.State.SUCCEEDED, Item.State.SKIPPED})
+        if Item.State.FAILED not in states:
+            job.state = Job.State.SUCCEEDED
+        else:
+            job.state = Job.State.PARTIAL if good else Job.State.FAILED
+        job.lease_token = job.lease_expires_at = None
+        job.finished_at = timezone.now()
+        job.save()
+    logger.info("job %s ended: %s", job.pk, job.state)
+
+
+def cancel(*, lease: Lease) -> None:
+    """End a job that was asked to stop."""
+    with transaction.atomic():
+        job = hold(lease=lease)
+        finish_cancelled(job=job)
+        job.save()
+    logger.info("job %s cancelled", job.pk)

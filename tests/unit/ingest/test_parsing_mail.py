@@ -1,0 +1,524 @@
+"""Mail is read as a mail program shows it; what breaks the rules breaks no parser."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import struct
+import time
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest_app.parsing import ParsedDocument, UnableToParse, parse, sniff
+from ingest_app.parsing.compressed_rtf import decompressed
+from ingest_app.parsing.mail import MAX_DEPTH, MAX_PARTS
+from tests.unit.ingest import outlook_files
+
+
+def message(**headers: str) -> EmailMessage:
+    made = EmailMessage()
+    defaults = {
+        "Subject": "Tea on Friday",
+        "From": "Ada <ada@example.com>",
+        "To": "Bob <bob@example.com>, c@example.com",
+    }
+    for key, value in {**defaults, "Date": "Fri, 16 Dec 2022 17:04:16 -0500", **headers}.items():
+        made[key] = value
+    return made
+
+
+def read(made: EmailMessage | bytes, name: str = "tea.eml") -> ParsedDocument:
+    return parse(name=name, content=made if isinstance(made, bytes) else made.as_bytes())
+
+
+def test_it_reads_as_a_mail_program_shows_it() -> None:
+    made = message(Cc="Dee <dee@example.com>")
+    made.set_content("Shall we?\n\nAda\n")
+    made.add_attachment(b"%PDF-", maintype="application", subtype="pdf", filename="menü.pdf")
+    found = read(made)
+    assert found.text == (
+        "# Tea on Friday\n\nFrom: Ada <ada@example.com>\nTo: Bob <bob@example.com>, c@example.com\n"
+        "Cc: Dee <dee@example.com>\nDate: Friday, 16 December 2022, 17:04 -0500\n\nShall we?\n\nAda\n\n"
+        "Attachments: menü.pdf"
+    )
+    assert (found.title, found.media_type) == ("Tea on Friday", "message/rfc822")
+    assert found.properties == {
+        "subject": "Tea on Friday",
+        "sender": "Ada <ada@example.com>",
+        "recipients": "Bob <bob@example.com>, c@example.com, Dee <dee@example.com>",
+        "date": "2022-12-16T17:04:16-05:00",
+    }
+
+
+def test_encoded_words_and_charsets_are_decoded() -> None:
+    raw = (
+        b"Subject: =?utf-8?B?w5xiZXIgVGVl?= =?iso-8859-1?Q?_f=FCr_alle?=\nFrom: =?utf-8?q?J=C3=B6rg?= <j@example.com>\n"
+        b"MIME-Version: 1.0\nContent-Type: text/plain; charset=cp1252\nContent-Transfer-Encoding: quoted-printable\n\n"
+        b"Gr=FC=DFe =80 5\n"
+    )
+    found = read(raw)
+    assert (found.title, found.properties["sender"]) == ("Über Tee für alle", "Jörg <j@example.com>")
+    assert found.text.endswith("Grüße € 5")
+
+
+def test_html_is_read_where_there_is_nothing_else() -> None:
+    made = message()
+    made.set_content("<p>Hello <b>there</b></p><script>alert(1)</script><ul><li>one</li></ul>", subtype="html")
+    assert read(made).text.endswith("Hello there\n\n- one")
+
+
+@pytest.mark.parametrize(
+    ("plain", "shown"), [("See the HTML.", "word word"), ("All of the words are here. " * 9, "All of")]
+)
+def test_a_stub_of_plain_text_gives_way_to_the_html_beside_it(plain: str, shown: str) -> None:
+    made = message()
+    made.set_content(plain)
+    made.add_alternative("<p>" + "word " * 40 + "</p>", subtype="html")
+    body = read(made).text.partition("-0500\n\n")[2]
+    assert body.startswith(shown)
+
+
+def test_forwarded_messages_stand_below() -> None:
+    inner = message(Subject="The inner one")
+    inner.set_content("inner words")
+    outer = message(Subject="The outer one")
+    outer.set_content("outer words")
+    outer.add_attachment(inner)
+    found = read(outer)
+    assert [(heading.level, heading.text) for heading in found.headings] == [(1, "The outer one"), (2, "The inner one")]
+    assert found.text.index("outer words") < found.text.index("inner words")
+
+
+def test_what_is_forwarded_too_deeply_is_named() -> None:
+    made = message(Subject="0")
+    made.set_content("words")
+    for level in range(1, MAX_DEPTH + 2):
+        outer = message(Subject=str(level))
+        outer.add_attachment(made)
+        made = outer
+    assert read(made).text.endswith("Attachments: 0")
+
+
+def test_nesting_is_bounded() -> None:
+    made = message(Subject="0")
+    made.set_content("words")
+    for level in range(1, 12):
+        outer = message(Subject=str(level))
+        outer.add_attachment(made)
+        made = outer
+    assert len(read(made).headings) == MAX_DEPTH + 1
+    boundary = "".join(f'Content-Type: multipart/mixed; boundary="b{n}"\n\n--b{n}\n' for n in range(60))
+    assert read(f"Subject: deep\nMIME-Version: 1.0\n{boundary}words".encode()).title == "deep"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        b"Date: not a date\n",
+        b"Date: Fri, 99 Dec 99999 99:99:99 +9999\n",
+        b"Content-Type: text/plain; charset=no-such-charset\n",
+        b"Content-Type: multipart/mixed\n",
+        b"Content-Transfer-Encoding: base64\nContent-Type: text/plain\n",
+        b"Subject: =?utf-8?B?!!!?=\n",
+        b"Subject: =?no-such?Q?x?=\n",
+        b"From: \xff\xfe\x00<>\n",
+        b"Received: " + b"x" * 100_000 + b"\n",
+    ],
+)
+def test_headers_that_break_the_rules_break_nothing(headers: bytes) -> None:
+    found = read(b"MIME-Version: 1.0\n" + headers + b"\nsome words \x00 here")
+    assert found.text
+    found.text.encode()
+
+
+def test_a_message_is_known_by_its_headers() -> None:
+    content = b"Received: from a by b\nSubject: x\nMIME-Version: 1.0\n\nwords"
+    assert sniff(name="message", content=content) == "message/rfc822"
+    assert sniff(name="notes", content=b"From: here\nTo: there\n\nwords") == "text/plain"
+
+
+def test_what_is_no_mail_says_so() -> None:
+    with pytest.raises(UnableToParse) as caught:
+        read(b"\n\njust words")
+    assert caught.value.code == "corrupt_file"
+
+
+def body_of(found: ParsedDocument) -> str:
+    return found.text.partition("-0500\n\n")[2]
+
+
+def multipart(kind: str, *parts: bytes, headers: bytes = b"") -> bytes:
+    joined = b"".join(b"--" + kind.encode() + b"\n" + part + b"\n" for part in parts)
+    return b"Content-Type: multipart/%b; boundary=%b\n%b\n%b--%b--\n" % (
+        kind.encode(),
+        kind.encode(),
+        headers,
+        joined,
+        kind.encode(),
+    )
+
+
+TOP = b"MIME-Version: 1.0\nDate: Fri, 16 Dec 2022 17:04:16 -0500\nSubject: s\n"
+PLAIN = b"Content-Type: text/plain; charset=utf-8\n\nThe plain words are these.\n"
+PAGE = b"Content-Type: text/html; charset=utf-8\n\n<p>The page&apos;s words are these.</p>\n"
+CALENDAR = b"Content-Type: text/calendar; method=REQUEST\n\nBEGIN:VCALENDAR\n"
+PDF = b"Content-Type: application/pdf; name=a.pdf\nContent-Disposition: attachment\n\n%PDF-\n"
+PICTURE = b"Content-Type: image/png; name=p.png\nContent-ID: <p>\nContent-Disposition: inline\n\nx\n"
+SIGNATURE = b"Content-Type: application/pgp-signature; name=signature.asc\n\nx\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "body"),
+    [
+        (
+            multipart("mixed", PLAIN, PDF, PAGE),
+            "The plain words are these.\n\nThe page's words are these.\n\nAttachments: a.pdf",
+        ),
+        (multipart("alternative", PLAIN, PAGE, CALENDAR), "The plain words are these."),
+        (multipart("alternative", CALENDAR, PAGE), "The page's words are these."),
+        (
+            multipart("alternative", PLAIN, multipart("mixed", PAGE, PDF)),
+            "The plain words are these.\n\nAttachments: a.pdf",
+        ),
+        (multipart("related", PAGE, PICTURE), "The page's words are these."),
+        (multipart("mixed", PAGE, PICTURE), "The page's words are these.\n\nAttachments: p.png"),
+        (multipart("signed", PLAIN, SIGNATURE), "The plain words are these."),
+        (
+            multipart("mixed", multipart("alternative", PLAIN, PAGE), PLAIN),
+            "The plain words are these.\n\nThe plain words are these.",
+        ),
+        (b"Content-Type: text/plain; name=note.txt\n\nonly words", "only words"),
+        (b"Content-Type: multipart/mixed\n\nno boundary, yet words", "no boundary, yet words"),
+    ],
+    ids=[
+        "mixed",
+        "invitation",
+        "no plain",
+        "attached to the page",
+        "related",
+        "picture",
+        "signed",
+        "footer",
+        "named",
+        "none",
+    ],
+)
+def test_parts_are_shown_as_mail_programs_do(content: bytes, body: str) -> None:
+    assert body_of(read(TOP + content)) == body
+
+
+def test_attached_texts_are_named_and_not_read() -> None:
+    made = message()
+    made.set_content("body words")
+    made.add_attachment("attached words", filename="ä notes.txt")
+    made.add_attachment("<p>attached page", subtype="html", filename="b.html")
+    made.add_attachment(b"x", maintype="image", subtype="png")
+    assert body_of(read(made)) == "body words\n\nAttachments: ä notes.txt, b.html, without a name"
+
+
+def test_html_headings_are_sections() -> None:
+    made = message()
+    made.set_content("<p>Intro</p><h1>News</h1><p>Words</p><h2>More</h2>", subtype="html")
+    found = read(made)
+    assert [(heading.level, heading.text) for heading in found.headings][1:] == [
+        (2, "News"),
+        (3, "More"),
+    ]
+    plain = message()
+    plain.set_content("# no heading\n\nBest\n-- \nAda")
+    assert len(read(plain).headings) == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("Subject: Grüße ☃\n".encode(), "Grüße ☃"),
+        ("Subject: Grüße aus Köln\n".encode("cp1252"), "Grüße aus Köln"),
+        (b"Subject: =?utf-8?B?4pg=?=\n =?utf-8?B?gyBtYW4=?=\n", "☃ man"),
+        (b"Subject: =?iso-2022-jp?B?GyRCRnxLXBsoQg==?= a\n", "日本 a"),
+        (b"Subject: =?utf-8*en?q?a_b?= and =?us-ascii?Q?c=3F?=\n", "a b and c?"),
+        (b"Subject: =?iso-8859-1?Q?Gr=C3=BC=C3=9Fe?=\n", "Grüße"),
+        (b"Subject: =?utf-8?B?a?= =?broken\n", "=?utf-8?B?a?= =?broken"),
+        (b"Subject: a\n\tb\n", "a b"),
+    ],
+)
+def test_subjects_are_read_however_they_are_written(written: bytes, shown: str) -> None:
+    assert read(b"From: a@b\n" + written + b"\nwords").properties["subject"] == shown
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (b'"Doe, John" <j@x.org>, =?utf-8?q?B=C3=BC?= <b@x.org>', "Doe, John <j@x.org>, Bü <b@x.org>"),
+        (b"j@x.org (John)", "John <j@x.org>"),
+        (b"undisclosed-recipients:;", "undisclosed-recipients:;"),
+        (b"no address at all", "no address at all"),
+        ("Jörg <j@x.org>".encode(), "Jörg <j@x.org>"),
+        (b'"j@x.org" <j@x.org>', "j@x.org"),
+        (b"(" * 5000, "(" * 199 + "…"),
+    ],
+)
+def test_people_are_shown_by_name_and_address(written: bytes, shown: str) -> None:
+    assert read(b"Subject: s\nTo: " + written + b"\n\nwords").properties["recipients"] == shown
+
+
+@pytest.mark.parametrize(
+    ("charset", "content"),
+    [
+        ("iso-8859-1", "Grüße aus Köln: schöne Äpfel kosten fünf Gulden ☃".encode()),
+        ("utf-8", "Grüße aus Köln: schöne Äpfel kosten fünf Gulden".encode("cp1252")),
+        ("us-ascii", "Grüße aus Köln: schöne Äpfel kosten fünf Gulden".encode("cp1252")),
+        ("no-such-charset", "Grüße aus Köln: schöne Äpfel kosten fünf Gulden ☃".encode()),
+        ('"utf-8"; x="', "Grüße aus Köln: schöne Äpfel kosten fünf Gulden ☃".encode()),
+        ("idna", "Grüße aus Köln: schöne Äpfel kosten fünf Gulden ☃".encode()),
+        ("gb2312", "镕基 zhu".encode("gb18030")),
+        ("iso-2022-jp", "日本語のメール".encode("iso-2022-jp")),
+        ("utf-16-le", "Grüße ☃".encode("utf-16-le")),
+    ],
+)
+def test_charsets_may_lie(charset: str, content: bytes) -> None:
+    encoded = base64.b64encode(content)
+    raw = TOP + f"Content-Type: text/plain; charset={charset}\nContent-Transfer-Encoding: base64\n\n".encode() + encoded
+    words = body_of(read(raw))
+    expected = {"gb2312": "镕基 zhu", "iso-2022-jp": "日本語のメール", "utf-16-le": "Grüße ☃"}.get(charset)
+    assert words == expected or (
+        expected is None and words.startswith("Grüße aus Köln: schöne Äpfel kosten fünf Gulden")
+    )
+
+
+def test_transfers_may_lie() -> None:
+    raw = (
+        TOP
+        + b"Content-Type: text/plain\nContent-Transfer-Encoding: base64\n\nNot encoded, but written, all the same.\n"
+    )
+    assert body_of(read(raw)) == "Not encoded, but written, all the same."
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_marked_files_are_mail_too(encoding: str) -> None:
+    content = "Subject: Grüße\nFrom: a@b\nContent-Type: text/plain; charset=utf-8\n\nÄpfel".encode(encoding)
+    found = read(content)
+    assert (found.title, found.text.split("\n")[-1]) == ("Grüße", "Äpfel")
+
+
+@pytest.mark.parametrize(
+    ("written", "shown", "iso"),
+    [
+        (b"Fri, 16 Dec 2022 17:04:16 -0000", "Friday, 16 December 2022, 17:04 +0000", "2022-12-16T17:04:16+00:00"),
+        (b"16 Dec 22 17:04 GMT", "Friday, 16 December 2022, 17:04 +0000", "2022-12-16T17:04:00+00:00"),
+        (b"yesterday at noon", "yesterday at noon", None),
+        (b"Fri, 31 Feb 2022 17:04:16 +0100", "Fri, 31 Feb 2022 17:04:16 +0100", None),
+        (b"1 Jan " + b"9" * 30 + b" 10:00:00", "1 Jan " + "9" * 30 + " 10:00:00", None),
+    ],
+)
+def test_dates_are_shown_and_kept_where_they_are_dates(written: bytes, shown: str, iso: str | None) -> None:
+    found = read(b"Subject: s\nDate: " + written + b"\n\nwords")
+    assert f"Date: {shown}\n" in found.text
+    assert found.properties.get("date") == iso
+
+
+def test_a_report_of_delivery_shows_what_was_wrong() -> None:
+    status = b"Content-Type: message/delivery-status\n\nReporting-MTA: dns; x\n\nFinal-Recipient: a@b\nStatus: 5.1.1\n"
+    returned = b"Content-Type: message/rfc822\n\nSubject: the original\n\nits words\n"
+    found = read(TOP + multipart("report", PLAIN, status, returned))
+    assert "Final-Recipient: a@b\nStatus: 5.1.1" in found.text
+    assert found.text.endswith("## the original\n\nits words")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        multipart(
+            "encrypted",
+            b"Content-Type: application/pgp-encrypted\n\nVersion: 1\n",
+            b"Content-Type: application/octet-stream; name=e.asc\n\nx\n",
+        ),
+        b"Content-Type: application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m\n\nMIAG\n",
+    ],
+)
+def test_an_encrypted_mail_says_so(content: bytes) -> None:
+    with pytest.raises(UnableToParse) as caught:
+        read(TOP + content)
+    assert caught.value.code == "encrypted"
+
+
+def test_mail_without_subject_or_words_is_still_its_headers() -> None:
+    found = read(b"From: a@b\nDate: Fri, 16 Dec 2022 17:04:16 -0500\n\n")
+    assert found.title == "tea"
+    assert found.text == "# Message without subject\n\nFrom: a@b\nDate: Friday, 16 December 2022, 17:04 -0500"
+    assert "subject" not in found.properties
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"Subject: s\n\n" + b"x" * 3_000_000,
+        b"Subject: " + b"=?utf-8?q?" * 200_000 + b"\n\nx",
+        b"To: " + b"a@b," * 200_000 + b"\n\nx",
+        b"Subject: s\nContent-Type: text/html\n\nx" + b"<!--" * 200_000,
+        b"Subject: s\nContent-Type: text/html\n\nx" + b"<div>" * 200_000,
+        b"Subject: s\n" + b"X: y\n" * 100_000 + b"\nx",
+        b"Subject: s\nContent-Disposition: attachment" + b"; filename*0*=a" * 20_000 + b"\n\nx",
+    ],
+    ids=["long", "encoded", "people", "comments", "depth", "headers", "parameters"],
+)
+def test_hostile_mail_takes_little_time(content: bytes) -> None:
+    started = time.monotonic()
+    with contextlib.suppress(UnableToParse):
+        assert read(content).text
+    assert time.monotonic() - started < 15
+
+
+def test_more_parts_than_mail_has_are_refused() -> None:
+    with pytest.raises(UnableToParse) as caught:
+        read(TOP + multipart("mixed", *[b"Content-Type: text/plain\n\nx\n"] * (MAX_PARTS + 1)))
+    assert caught.value.code == "too_large"
+
+
+def test_parts_nested_without_end_are_refused_or_read() -> None:
+    content = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in range(3000))
+    with contextlib.suppress(RecursionError):  # the parser process says what to do
+        assert read(TOP + content + b"words").title == "s"
+
+
+@pytest.mark.parametrize("rest", [b"", b"\0" * 600, "__properties_version1.0".encode("utf-16-le") + b"\1" * 2000])
+def test_a_broken_message_of_outlook_says_so(rest: bytes) -> None:
+    content = bytes.fromhex("d0cf11e0a1b11ae1") + rest + "__properties_version1.0".encode("utf-16-le")
+    with pytest.raises(UnableToParse) as caught:
+        parse(name="a.msg", content=content)
+    assert caught.value.code == "corrupt_file"
+
+
+SUBJECT, BODY, HTML, RTF, HEADERS, SUBMITTED = 0x37, 0x1000, 0x1013, 0x1009, 0x7D, 0x39
+SENDER, SENDER_SMTP, SENDER_ADDRESS, FOR_NAME, FOR_ADDRESS = 0x0C1A, 0x5D01, 0x0C1F, 0x42, 0x65
+NAME, ADDRESS, SMTP, KIND, FILE_NAME, HIDDEN = 0x3001, 0x3003, 0x39FE, 0x0C15, 0x3707, 0x7FFE
+CODE_PAGE, BODY_CODE_PAGE = 0x3FFD, 0x3FDE
+
+
+def outlook(properties: dict[int, Any], **more: Any) -> ParsedDocument:
+    return parse(name="a.msg", content=outlook_files.compound_file(outlook_files.message(properties, **more)))
+
+
+def test_a_message_of_outlook_reads_as_other_mail() -> None:
+    found = outlook(
+        {
+            SUBJECT: "Tea on Friday ☃",
+            SENDER: "Secretary",
+            SENDER_ADDRESS: "s@example.com",
+            FOR_NAME: "Ada",
+            FOR_ADDRESS: "ada@example.com",
+            SUBMITTED: datetime(2022, 12, 16, 22, 4, tzinfo=UTC),
+            BODY: "Shall we?\r\n\r\nAda\r\n",
+        },
+        recipients=[
+            {NAME: "Bob", ADDRESS: "/O=EXCHANGE/CN=BOB", KIND: 1},
+            {NAME: "c@example.com", SMTP: "c@example.com", KIND: 1},
+            {NAME: "Dee", ADDRESS: "dee@example.com", KIND: 2},
+            {NAME: "Eve", KIND: 3},
+        ],
+        attachments=[
+            {FILE_NAME: "menü.pdf", 0x3701: b"%PDF-" * 2000},
+            {FILE_NAME: "logo.png", HIDDEN: True},
+            {NAME: "x"},
+        ],
+        forwarded=[outlook_files.message({SUBJECT: "Inner", BODY: "inner words"}, is_inner=True)],
+    )
+    assert found.text == (
+        "# Tea on Friday ☃\n\nFrom: Ada <ada@example.com>\nTo: Bob, c@example.com\nCc: Dee <dee@example.com>\n"
+        "Bcc: Eve\nDate: Friday, 16 December 2022, 22:04 +0000\n\nShall we?\n\nAda\n\nAttachments: menü.pdf, x\n\n"
+        "## Inner\n\ninner words"
+    )
+    assert (found.title, found.media_type) == ("Tea on Friday ☃", "application/vnd.ms-outlook")
+    assert found.properties == {
+        "subject": "Tea on Friday ☃",
+        "sender": "Ada <ada@example.com>",
+        "recipients": "Bob, c@example.com, Dee <dee@example.com>, Eve",
+        "date": "2022-12-16T22:04:00+00:00",
+    }
+
+
+@pytest.mark.parametrize(("number", "code_page"), [(1251, "cp1251"), (932, "cp932"), (999_999, "cp1251")])
+def test_messages_of_old_outlook_are_in_a_code_page(number: int, code_page: str) -> None:
+    words = "Привет, мир. Все люди рождаются свободными."  # noqa: RUF001
+    found = outlook({SUBJECT: words, BODY: words, CODE_PAGE: number, BODY_CODE_PAGE: 65001}, code_page=code_page)
+    assert (found.title, found.text) == (words, f"# {words}\n\n{words}")
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {HTML: "<p>Grüße <b>there</b></p>".encode("cp1252"), BODY_CODE_PAGE: 1252},
+        {HTML: "<p>Grüße <b>there</b></p>".encode(), BODY_CODE_PAGE: 1252, BODY: " \r\n"},
+        {HTML: "<p>Grüße <b>there</b></p>"},
+        {
+            RTF: struct.pack("<4I", 64, 52, 0x414C454D, 0)
+            + b"{\\rtf1\\ansi\\ansicpg1252 Gr\\'fc\\'dfe {\\b there}\\par}"
+        },
+    ],
+    ids=["bytes", "lie", "string", "rtf"],
+)
+def test_other_bodies_stand_in_for_the_text(properties: dict[int, Any]) -> None:
+    assert outlook({SUBJECT: "s", **properties}).text == "# s\n\nGrüße there"
+
+
+def test_compressed_rtf_is_unpacked() -> None:
+    # The example of [MS-OXRTFCP] 3.1.
+    packed = "2d0000002b0000004c5a4675f1c5c7a703000a007263706731323542320af32068656c090020627705b06c647d0a800fa0"
+    assert decompressed(bytes.fromhex(packed), most=1000) == b"{\\rtf1\\ansi\\ansicpg1252\\pard hello world}\r\n"
+    assert decompressed(bytes.fromhex(packed), most=5) == b"{\\rtf"
+    for length in range(16, len(packed) // 2):
+        assert decompressed(bytes.fromhex(packed)[:length], most=1000).startswith(b"{\\rtf"[: max(0, length - 18)])
+    with pytest.raises(ValueError, match="RTF"):
+        decompressed(b"x" * 40, most=1000)
+
+
+def test_a_missing_date_is_that_of_the_headers() -> None:
+    found = outlook({SUBJECT: "s", HEADERS: "From: Ada <a@b>\r\nDate: Fri, 16 Dec 2022 17:04:16 -0500\r\n\r\n"})
+    assert found.properties["date"] == "2022-12-16T17:04:16-05:00"
+    assert found.properties["sender"] == "Ada <a@b>"
+
+
+def test_messages_within_messages_are_bounded() -> None:
+    folder = outlook_files.message({SUBJECT: "0", BODY: "words"}, is_inner=True)
+    for level in range(1, MAX_DEPTH + 2):
+        folder = outlook_files.message({SUBJECT: str(level)}, forwarded=[folder], is_inner=level <= MAX_DEPTH)
+    found = parse(name="a.msg", content=outlook_files.compound_file(folder))
+    assert len(found.headings) == MAX_DEPTH + 1
+    assert found.text.endswith("Attachments: 0")
+
+
+def test_streams_that_hold_more_than_the_file_are_refused() -> None:
+    large = outlook_files.message({SUBJECT: "s", BODY: "x" * 10_000}, attachments=[{0x3701: b"y" * 5000}])
+    content = outlook_files.compound_file(large)
+    lying = content.replace(struct.pack("<Q", 5000), struct.pack("<Q", 5_000_000))
+    with pytest.raises(UnableToParse) as caught:
+        parse(name="a.msg", content=lying)
+    assert caught.value.code == "too_large"
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_a_message_of_outlook_that_was_cut_off_is_refused(share: float) -> None:
+    content = outlook_files.compound_file(outlook_files.message({SUBJECT: "s", BODY: "x" * 10_000}))
+    with pytest.raises(UnableToParse) as caught:
+        parse(
+            name="a.msg", content=content[: int(len(content) * share)] + "__properties_version1.0".encode("utf-16-le")
+        )
+    assert caught.value.code == "corrupt_file"
+
+
+@given(st.integers(0, 10_000), st.binary(min_size=1, max_size=40))
+def test_damage_anywhere_breaks_no_parser(place: int, noise: bytes) -> None:
+    content = outlook_files.compound_file(
+        outlook_files.message({SUBJECT: "s", BODY: "words"}, recipients=[{NAME: "a"}], attachments=[{FILE_NAME: "b"}])
+    )
+    place %= len(content)
+    try:
+        found = parse(name="a.msg", content=content[:place] + noise + content[place + len(noise) :])
+    except UnableToParse:
+        return
+    found.text.encode()
