@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from collections_app.models import Collection
 from collections_app.removing import Stored, remove
 from collections_app.services import (
+    bound_waiting,
     get_or_create_default,
     get_or_plan_default,
     lock_collection,
@@ -79,6 +80,7 @@ def add_chunks(*, collection_name: str, chunks: Sequence[NewChunk], embeddings: 
         prepared.settle()
         with transaction.atomic():
             # Within it: what is refused further down makes no collection.
+            bound_waiting()
             found = get_or_create_default(name=collection_name)
             collection = lock_collection(collection_id=found.pk)
             space = _space(collection, dimension=vectors.shape[1])

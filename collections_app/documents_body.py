@@ -131,7 +131,7 @@ def _decoded(decoder: msgspec.json.Decoder[_Document], part: msgspec.Raw, place:
     try:
         return decoder.decode(part)
     except msgspec.ValidationError as error:
-        code = NUMBER_TOO_LARGE if "out of range" in str(error) else "invalid"
+        code = NUMBER_TOO_LARGE if str(error).startswith("Number out of range") else "invalid"
         raise InvalidInput(_sentence(str(error), place), code=code) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         _malformed(error)

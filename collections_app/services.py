@@ -151,13 +151,18 @@ def lock_collection(*, collection_id: int) -> Collection:
     dimension is settled once. Raises the database's LockNotAvailable when another write takes too long,
     and CollectionGone.
     """
-    timeout = int(app_settings().vector_database.lock_timeout_seconds * 1000)
-    with connection.cursor() as cursor:
-        cursor.execute(statement("collections_app", "set_lock_timeout"), {"milliseconds": f"{timeout}ms"})
+    bound_waiting()
     collection = Collection.objects.select_for_update(no_key=True, of=("self",)).filter(pk=collection_id).first()
     if collection is None:
         raise CollectionGone
     return collection
+
+
+def bound_waiting() -> None:
+    """Have the rest of the transaction wait for no lock longer than the setting says."""
+    timeout = int(app_settings().vector_database.lock_timeout_seconds * 1000)
+    with connection.cursor() as cursor:
+        cursor.execute(statement("collections_app", "set_lock_timeout"), {"milliseconds": f"{timeout}ms"})
 
 
 def touch(*, collection: Collection) -> None:

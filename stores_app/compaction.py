@@ -43,8 +43,8 @@ def _sizes(collection_id: int) -> list[SegmentSize]:
     with binary_cursor() as cursor:
         cursor.execute(statement(ROOM, "segment_sizes"), {"collection_id": collection_id})
         return [
-            SegmentSize(segment_id=segment_id, size=size, live=live, live_length=live_length)
-            for segment_id, size, live, live_length in cursor.fetchall()
+            SegmentSize(segment_id=segment_id, size=size, live=live, length=length)
+            for segment_id, size, live, length in cursor.fetchall()
         ]
 
 

@@ -25,7 +25,14 @@ from stores_app.maintenance import Check, Upkeep, upkeep
 from stores_app.transfer import ROOM
 
 #: Whose deleted rows are given back, in the order in which they were deleted.
-_TABLES = ("stores_vector", "stores_postingblock", "stores_segment", "collections_chunk", "collections_document")
+_TABLES = (
+    "stores_vector",
+    "stores_postingblock",
+    "stores_segment",
+    "collections_chunk",
+    "collections_documenttext",
+    "collections_document",
+)
 
 #: Segments of emptied collections that are deleted at a time: each may have some ten thousand blocks of postings.
 _SEGMENTS_AT_ONCE = 10

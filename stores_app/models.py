@@ -35,6 +35,8 @@ class Segment(models.Model):
     #: Chunks that are not deleted, and the sum of their lengths: N and the total length of BM25.
     live = models.PositiveIntegerField()
     live_length = models.BigIntegerField()
+    #: The sum of all lengths, of deleted chunks too: what has to be read to write the segment anew.
+    length = models.BigIntegerField(default=0, db_default=0)
     first_chunk_id = models.BigIntegerField()
     last_chunk_id = models.BigIntegerField()
     chunk_ids = models.BinaryField()

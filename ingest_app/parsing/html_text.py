@@ -17,6 +17,8 @@ _LINES = {"br", "li", "tr", "pre"}
 #: Of what hides its contents, so much within each other is kept track of; more of it hides no more.
 _MOST_HIDDEN = 200
 _COMMENT = re.compile(r"<!--(?:.*?-->|.*)", re.S)
+# Of sections in brackets the library knows those of SGML and of Word, and gives up over any other.
+_ODD_SECTION = re.compile(r"<!\[(?!(?:if|else|endif|cdata|temp|ignore|include|rcdata)\b)", re.I)
 # The library looks for the end of each of them up to the end of the page.
 _UNCLOSED = re.compile(r"<(?![^<>]*>)")
 
@@ -36,7 +38,7 @@ class VisibleText(HTMLParser):
 
     def feed(self, data: str) -> None:
         """Take in a whole page, at once."""
-        super().feed(_UNCLOSED.sub("&lt;", _COMMENT.sub("", data)))
+        super().feed(_UNCLOSED.sub("&lt;", _ODD_SECTION.sub("<!x[", _COMMENT.sub("", data))))
 
     @property
     def text(self) -> str:

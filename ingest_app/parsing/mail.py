@@ -24,15 +24,18 @@ from ingest_app.parsing.writing import DocumentWriter
 MAX_DEPTH = 5
 MAX_PARTS = 10_000
 _MAX_NESTING = 100
+# Each part starts with one; lines of dashes in texts are far fewer.
+_BOUNDARY = b"\n--"
 #: A text so much shorter than the HTML beside it only says that one should look at that.
 _STUB_SHARE = 0.2
 # Longer lists of recipients are shown as they were written.
 _MAX_ADDRESSES = 50_000
+_MAX_HEADER = 1_000_000
+_MAX_PARAMETERS = 20_000
 _HEADING = re.compile(r"^(#{1,6}) (\S.*)$", re.M)
 _ENCODED_WORD = re.compile(r"=\?([^?*\s]+)(?:\*[^?\s]*)?\?([bBqQ])\?([^?]*)\?=")
 _ENCODED_WORDS = re.compile(rf"(?:{_ENCODED_WORD.pattern})+")
 _BETWEEN_ENCODED = re.compile(r"(?<=\?=)\s+(?==\?[^?\s]+\?[bBqQ]\?[^?]*\?=)")
-_ODD_SECTION = re.compile(r"<!\[(?!(?:if|else|endif|cdata|temp|ignore|include|rcdata)\b)", re.I)
 _TEXTUAL = {"text", "multipart"}
 # What mail programs show as text. A calendar's entry stands beside a text that says the same for people.
 _TEXTS = {"plain", "enriched", "markdown", "richtext", "rfc822-headers", "x-markdown"}
@@ -88,6 +91,7 @@ class _Lenient(email.policy.Compat32):
     """
 
     def header_fetch_parse(self, name: str, value: str) -> str:
+        value = value[: _MAX_PARAMETERS if name.lower().startswith("content-") else _MAX_HEADER]
         return value if value.isascii() else decode(value.encode("utf-8", "surrogateescape")) or ""
 
 
@@ -95,6 +99,8 @@ def parse(*, name: str, content: bytes) -> ParsedDocument:
     """One document from a message in the internet's format. The title: its subject."""
     if content.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         content = (decode(content) or "").encode()
+    if content.count(_BOUNDARY) > 10 * MAX_PARTS:
+        raise _too_many_parts()
     try:
         part = email.message_from_bytes(content.lstrip(), policy=_Lenient())
         message = _message(part, depth=0) if part.keys() else None
@@ -107,6 +113,10 @@ def parse(*, name: str, content: bytes) -> ParsedDocument:
     if message is None:
         raise UnableToParse("The file holds no mail: export it again and upload that.", "corrupt_file")
     return document_of(message, name=name, media_type=EML)
+
+
+def _too_many_parts() -> UnableToParse:
+    return UnableToParse(f"The mail has more than {MAX_PARTS:,} parts: upload its text.", "too_large")
 
 
 def document_of(message: Message, *, name: str, media_type: str) -> ParsedDocument:
@@ -171,21 +181,12 @@ def _is_utf8(content: bytes) -> bool:
 
 def page(html: str) -> Text:
     """What is visible of HTML."""
-    if len(html) > 4 * MAX_CHARACTERS:
-        check_extent(html[: MAX_CHARACTERS + 1])
+    if len(html) > MAX_CHARACTERS:
+        check_extent(html)
     reader = VisibleText()
-    reader.feed(_closed(html))
+    reader.feed(html)
     reader.close()
     return Text(words=reader.text, is_html=True)
-
-
-def _closed(html: str) -> str:
-    """The same without markup that is never closed: `html.parser` looks for the end of each to the end of the page."""
-    open_comment = html.find("<!--", html.rfind("-->") + 1)
-    html = html if open_comment < 0 else html[:open_comment]
-    end = html.rfind(">") + 1
-    # Of sections in brackets it knows those of SGML and of Word, and gives up over any other.
-    return _ODD_SECTION.sub("<!x[", html[:end]) + html[end:].replace("<", "&lt;")
 
 
 def better(plain: Sequence[Text], rich: Sequence[Text]) -> Sequence[Text]:
@@ -237,7 +238,7 @@ def _write_text(writer: DocumentWriter, text: Text, *, level: int) -> None:
 def _message(part: Part, *, depth: int) -> Message:
     reader = _Reader(depth=depth)
     body = [text for text in reader.texts(part, is_root=True) if text.words.strip()]
-    if reader.is_encrypted and not body:
+    if reader.is_encrypted and not body and depth == 0:
         raise UnableToParse(
             "The mail is encrypted: open it in its program, save its text and upload that.", "encrypted"
         )
@@ -270,7 +271,7 @@ class _Reader:
         """The texts in a part. An inline part is shown within the text beside it, such as a picture."""
         self._parts += 1
         if self._parts > MAX_PARTS:
-            raise UnableToParse(f"The mail has more than {MAX_PARTS:,} parts: upload its text.", "too_large")
+            raise _too_many_parts()
         kind, inner = part.get_content_type(), _within(part)
         if not inner:
             return self._leaf(part, kind, is_root=is_root, is_inline=is_inline)

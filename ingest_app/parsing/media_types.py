@@ -132,6 +132,8 @@ def _extension(name: str) -> str:
 
 def _text_type(extension: str, by_extension: str | None, head: str) -> str | None:
     """Which of the formats that are text."""
+    if by_extension == SOURCE_CODE:
+        return by_extension  # PHP begins with the page that it is mixed with
     if by_extension == HTML or _HTML_START.match(head):
         return HTML
     if extension in _TEXT_WITHOUT_PARSER:

@@ -34,8 +34,8 @@ from ingest_app.parsing.rtf import parse as parse_rtf
 
 # Of a recipient: 1 is to whom it goes, 2 who gets a copy, 3 a blind copy ([MS-OXOMSG] 2.2.3.1.2).
 _TO, _COPIED, _BLIND = 1, 2, 3
-#: Reading a stream looks at all entries of its folder. A thousand recipients are eleven thousand entries in all.
-MAX_ENTRIES_IN_FOLDER = 5_000
+#: Finding a stream looks at all entries of the folders it is in; each recipient has a folder.
+MAX_ENTRIES_IN_FOLDER = 3_000
 # How long the properties' own header is: of a message, of one within another, of recipients and attachments.
 _MESSAGE, _EMBEDDED, _OTHER = 32, 24, 8
 #: A property's type and number, flags, and what it holds where that is of a fixed size.
@@ -198,5 +198,9 @@ def _body(item: _Item) -> list[Text]:
 def _rich_text(compressed: bytes) -> str:
     try:
         return parse_rtf(name="", content=decompressed(compressed, most=MAX_CHARACTERS)).text
-    except (UnableToParse, ValueError):
+    except ValueError:
+        return ""
+    except UnableToParse as error:
+        if error.code == "too_large":
+            raise
         return ""

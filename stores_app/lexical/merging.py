@@ -15,9 +15,9 @@ FANOUT = 8
 #: Segments with this many live chunks are left as they are: merging more of them takes longer than
 #: other writers to the collection should wait, and makes a search hardly faster.
 LARGE = 8192
-#: Terms, each counted as often as it occurs, that are merged or written anew in one go. It takes 7 s where all of them
-#: are rare, and other writers wait for their lock no longer than 10 (VectorDatabase:LockTimeoutSeconds).
-MOST_TERMS = 4_000_000
+#: Terms, each counted as often as it occurs, that are merged or written anew in one go. Where all of them are rare and
+#: the machine is busy it takes 7 s, and other writers wait no longer than 10 (VectorDatabase:LockTimeoutSeconds).
+MOST_TERMS = 2_500_000
 #: Deleted share from which a segment is written anew on its own.
 MOST_DEAD = 0.3
 
@@ -28,8 +28,8 @@ class SegmentSize:
     #: Chunks, deleted ones included, and without them.
     size: int
     live: int
-    #: Terms of the live chunks.
-    live_length: int
+    #: Terms of all chunks, of the deleted ones too: they have to be read to be left out.
+    length: int
 
 
 def groups_to_merge(segments: Iterable[SegmentSize]) -> list[list[SegmentSize]]:
@@ -44,18 +44,18 @@ def groups_to_merge(segments: Iterable[SegmentSize]) -> list[list[SegmentSize]]:
     groups = []
     for _, tier in sorted(tiers.items()):
         # The shorter ones together: eight that are too long for a merge keep no others from theirs.
-        tier.sort(key=lambda segment: segment.live_length)
+        tier.sort(key=lambda segment: segment.length)
         eights = [tier[start : start + FANOUT] for start in range(0, len(tier), FANOUT)]
         fit = [eight for eight in eights if len(eight) == FANOUT and terms(eight) <= MOST_TERMS]
         groups += fit
         alone += tier[len(fit) * FANOUT :]
-    groups += [[segment] for segment in alone if _is_mostly_dead(segment) and segment.live_length <= MOST_TERMS]
+    groups += [[segment] for segment in alone if _is_mostly_dead(segment) and segment.length <= MOST_TERMS]
     return groups
 
 
 def terms(segments: Iterable[SegmentSize]) -> int:
-    """Of all their live chunks together."""
-    return sum(segment.live_length for segment in segments)
+    """Of all their chunks together."""
+    return sum(segment.length for segment in segments)
 
 
 def _tier(live: int) -> int:

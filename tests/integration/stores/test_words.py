@@ -108,7 +108,7 @@ def test_removed_chunks_are_gone_from_words_vectors_and_statistics(shelf: Shelf)
     assert [name for name, _ in shelf.words("beta")] == ["a"]
     assert {name for name, _ in shelf.nearest([1.0, 0.0])} == {"a", "c"}
     (segment,) = segments(shelf)
-    assert (segment.size, segment.live, segment.live_length) == (3, 2, 3)
+    assert (segment.size, segment.live, segment.live_length, segment.length) == (3, 2, 3, 6)
     assert bytes(segment.dead) == b"\x02"
 
 

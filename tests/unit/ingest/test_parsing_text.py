@@ -92,6 +92,7 @@ def test_more_characters_than_allowed_is_too_large() -> None:
         ("a.json", b"<!doctype html><p>x", "text/html"),
         ("report.docx", b"just words", "text/plain"),
         ("drawing.svg", b"<svg/>", None),
+        ("page.php", b"<html><?php echo 1; ?></html>", "text/x-source"),
         ("main.py", b"x = 1", "text/x-source"),
         ("folder.md/file", b"plain", "text/plain"),
     ],

@@ -8,8 +8,7 @@ from stores_app.lexical.merging import FANOUT, LARGE, MOST_TERMS, SegmentSize, g
 
 def sizes(*live: int) -> list[SegmentSize]:
     return [
-        SegmentSize(segment_id=index, size=count, live=count, live_length=count)
-        for index, count in enumerate(live, start=1)
+        SegmentSize(segment_id=index, size=count, live=count, length=count) for index, count in enumerate(live, start=1)
     ]
 
 
@@ -31,7 +30,7 @@ def test_large_segments_are_left_as_they_are() -> None:
 
 def long_segments(*lengths: int, dead: int = 0) -> list[SegmentSize]:
     return [
-        SegmentSize(segment_id=index, size=1000 + dead, live=1000, live_length=length)
+        SegmentSize(segment_id=index, size=1000 + dead, live=1000, length=length)
         for index, length in enumerate(lengths, start=1)
     ]
 
@@ -47,15 +46,17 @@ def test_long_segments_keep_no_shorter_ones_from_being_merged() -> None:
 
 
 def test_a_long_segment_is_not_written_anew_however_much_of_it_is_dead() -> None:
+    """Deleted chunks count: their postings are read all the same."""
     assert ids(long_segments(MOST_TERMS, dead=9000)) == [[1]]
     assert ids(long_segments(MOST_TERMS + 1, dead=9000)) == []
+    assert ids(long_segments(*[MOST_TERMS] * 8, dead=9000)) == [[n] for n in range(1, 9)]
 
 
 def test_mostly_dead_segments_are_written_anew_on_their_own() -> None:
     segments = [
-        SegmentSize(segment_id=1, size=10, live=7, live_length=70),
-        SegmentSize(segment_id=2, size=10, live=6, live_length=60),
-        SegmentSize(segment_id=3, size=100_000, live=60_000, live_length=60_000),
+        SegmentSize(segment_id=1, size=10, live=7, length=70),
+        SegmentSize(segment_id=2, size=10, live=6, length=60),
+        SegmentSize(segment_id=3, size=100_000, live=60_000, length=60_000),
     ]
     assert ids(segments) == [[3], [2]]
 
@@ -64,7 +65,7 @@ def test_mostly_dead_segments_are_written_anew_on_their_own() -> None:
 @given(st.lists(st.tuples(st.integers(1, 100_000), st.floats(0, 1)), max_size=80))
 def test_no_segment_is_merged_twice_and_few_remain(shapes: list[tuple[int, float]]) -> None:
     segments = [
-        SegmentSize(segment_id=index, size=size, live=max(1, int(size * share)), live_length=size)
+        SegmentSize(segment_id=index, size=size, live=max(1, int(size * share)), length=size)
         for index, (size, share) in enumerate(shapes)
     ]
     groups = groups_to_merge(segments)
