@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import subprocess
 import tomllib
 from collections.abc import Iterator
@@ -118,7 +117,13 @@ def test_every_sql_file_is_used_by_name_and_says_what_for(folder: str) -> None:
 
 
 def test_nothing_is_left_for_later() -> None:
-    # In comments: one of the words is also what Org calls the state of a heading.
-    marks = re.compile(r"#[^\n\"']*\b(?:TODO|FIXME|XXX)\b")
+    marks = ("TO" + "DO", "FIX" + "ME", "X" * 3)
+    # Org calls the state of a heading that; it is a word of the format there, once.
+    of_the_format = {ROOT / "ingest_app" / "parsing" / "org.py": (marks[0] + "|DONE", 1)}
     for path in ours():
-        assert not marks.search(path.read_text(encoding="utf-8")), path
+        text = path.read_text(encoding="utf-8")
+        word, times = of_the_format.get(path, ("", 0))
+        if times:
+            assert text.count(word) == times, path
+            text = text.replace(word, "")
+        assert not [mark for mark in marks if mark in text], path
