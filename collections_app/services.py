@@ -41,6 +41,7 @@ def create_collection(
     if distance not in Distance.values:
         raise InvalidInput(f"distance must be one of: {', '.join(Distance.values)}.", code="invalid_distance")
     with transaction.atomic():
+        bound_waiting()
         claim_name(name)
         return Collection.objects.create(
             name=name,

@@ -16,8 +16,8 @@ FANOUT = 8
 #: other writers to the collection should wait, and makes a search hardly faster.
 LARGE = 8192
 #: Terms, each counted as often as it occurs, that are merged or written anew in one go. Where all of them are rare it
-#: takes 7.5 s, on two busy cores 9, and other writers wait no longer than 10 (VectorDatabase:LockTimeoutSeconds).
-MOST_TERMS = 2_500_000
+#: takes some 5 s, and other writers wait no longer than 10 (VectorDatabase:LockTimeoutSeconds).
+MOST_TERMS = 1_500_000
 #: Deleted share from which a segment is written anew on its own.
 MOST_DEAD = 0.3
 

@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from access_app.services import create_key
 from collections_app.models import Alias
 from collections_app.services import create_collection
+from core_app.sql import statement
 
 pytestmark = pytest.mark.django_db
 
@@ -118,3 +120,21 @@ def test_a_change_of_nothing_is_called_that(client: Client) -> None:
     assert patch(client, "one").json()["code"] == "nothing_sent"
     assert patch(client, "one", keep_alias=True).json()["code"] == "nothing_sent"
     assert patch(client, "absent").status_code == 404
+
+
+def test_a_name_that_others_hold_is_not_waited_for_without_end(client: Client, settings: Any) -> None:
+    section = settings.RAGSITE.vector_database.model_copy(update={"lock_timeout_seconds": 0.1})
+    settings.RAGSITE = settings.RAGSITE.model_copy(update={"vector_database": section})
+    default = section.default_collection
+    with connection.copy().cursor() as cursor:
+        cursor.execute("BEGIN")
+        cursor.execute(statement("collections_app", "claim_name"), {"name": "held"})
+        cursor.execute(statement("collections_app", "claim_name"), {"name": default})
+        made = client.post("/collections", {"name": "held"}, "application/json")
+        searched = client.post(f"/api/rag/collections/{default}/search", {"query": "tea"}, "application/json")
+        sent = {"documents": [{"source": "note", "text": "tea"}]}
+        ingested = client.post(f"/api/rag/collections/{default}/documents", sent, "application/json")
+        cursor.execute("ROLLBACK")
+        cursor.connection.close()
+    for answer in (made, searched, ingested):
+        assert (answer.status_code, answer.json()["code"]) == (503, "collection_busy")
