@@ -9,10 +9,8 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
 from typing import Any
 
-import numpy as np
 from django.db import transaction
 from django.db.models import Value
 from django.db.models.functions import Greatest
@@ -131,25 +129,6 @@ def _draft_anew(lease: Lease, collection: Collection, item: Item, check: Callabl
         content_hash=_content_hash(extracted.given_title, stored.metadata, extracted.source_digest, chunking),
         cut_anew_from=stored.content_hash,
     )
-
-
-def embed_drafts(*, drafts: Sequence[Draft], check: Callable[[], None]) -> list[Vectors]:
-    """Vectors of each draft's chunks, each of shape (chunks, dimension).
-
-    Chunks of all drafts share batches, similar lengths together: a model that is asked for one short
-    text at a time takes several times as long. `check` is called before each batch and may raise.
-    """
-    source = embedder()
-    texts = [context for draft in drafts for context in draft.contexts]
-    vectors = np.empty((len(texts), source.dimension), dtype=np.float32)
-    order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-    size = app_settings().embedding.batch_size
-    for start in range(0, len(order), size):
-        check()
-        batch = order[start : start + size]
-        vectors[batch] = source.embed_documents([texts[index] for index in batch])
-    ends = list(accumulate(len(draft.contexts) for draft in drafts))
-    return np.split(vectors, ends[:-1]) if drafts else []
 
 
 def write_draft(*, lease: Lease, draft: Draft, vectors: Vectors) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from typing import Any
+
 import pytest
 
-from ingest_app import maintenance, planning
+from ingest_app import item_work, maintenance, planning
 from tests.integration.ingest.fake_store import FakeStore
 
 
@@ -16,3 +20,21 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStore:
     # The statistics are of all tests together.
     monkeypatch.setattr(planning, "_much_is_dead", lambda: False)
     return found
+
+
+class _Here(Executor):
+    """Runs what is submitted at once, in the thread that submits it, which sees the test's transaction."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001 - the future's, whatever it is
+            future.set_exception(error)
+        return future
+
+
+@pytest.fixture
+def model_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model works in the test's thread: what happens to the database meanwhile can be said there."""
+    monkeypatch.setattr(item_work, "ThreadPoolExecutor", lambda **_: _Here())

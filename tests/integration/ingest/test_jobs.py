@@ -14,7 +14,7 @@ from django.utils import timezone
 from collections_app.models import Chunk, Collection, Document
 from collections_app.services import create_collection, delete_collection
 from core_app.errors import Conflict, InvalidInput
-from ingest_app import indexing, work
+from ingest_app import embedding, indexing, item_work, work
 from ingest_app.leases import CancelledError, LeaseLostError, claim, hold, renew
 from ingest_app.models import Item, Job, Payload
 from ingest_app.outcomes import FIRST_PAUSE, LONGEST_PAUSE, pause
@@ -50,8 +50,9 @@ class WorkerDied(BaseException):
 
 
 def die_once(monkeypatch: pytest.MonkeyPatch, name: str, *, after: int) -> None:
-    """Let `work.<name>` end the worker at its call number `after`, counted from 0."""
-    original: Callable[..., Any] = getattr(work, name)
+    """Let the function of this name end the worker at its call number `after`, counted from 0."""
+    room = embedding if name == "embed_drafts" else item_work
+    original: Callable[..., Any] = getattr(room, name)
     calls = iter(range(1_000_000))
 
     def dying(**arguments: Any) -> Any:
@@ -59,7 +60,7 @@ def die_once(monkeypatch: pytest.MonkeyPatch, name: str, *, after: int) -> None:
             raise WorkerDied
         return original(**arguments)
 
-    monkeypatch.setattr(work, name, dying)
+    monkeypatch.setattr(room, name, dying)
 
 
 def expire(job: Job) -> None:
@@ -112,7 +113,7 @@ def test_an_item_that_kills_its_workers_is_set_aside_and_the_others_go_on(
             raise WorkerDied
         return original(item=item, **others)
 
-    monkeypatch.setattr(work, "draft_item", poisoned)
+    monkeypatch.setattr(item_work, "draft_item", poisoned)
     for _ in range(3):
         with pytest.raises(WorkerDied):
             run_job(job_id=job.pk, stopping=never)
@@ -130,7 +131,7 @@ def test_an_unknown_error_of_one_item_is_its_own(collection: Collection, monkeyp
     def broken(**_: Any) -> Any:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr(work, "write_draft", broken)
+    monkeypatch.setattr(item_work, "write_draft", broken)
     work_off(job)
     item = Item.objects.filter(job=job).first()
     assert item is not None
@@ -143,14 +144,14 @@ def test_items_whose_embedding_fails_together_are_tried_alone(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = submit(collection_name="c", sources=texts(3))
-    original = indexing.embed_drafts
+    original = embedding.embed_drafts
 
     def fragile(*, drafts: Any, check: Any) -> Any:
         if any(draft.item.source == "s2" for draft in drafts):
             raise RuntimeError("out of memory")
         return original(drafts=drafts, check=check)
 
-    monkeypatch.setattr(work, "embed_drafts", fragile)
+    monkeypatch.setattr(embedding, "embed_drafts", fragile)
     work_off(job)
     assert states(job) == ["succeeded", "succeeded", "failed"]
 
@@ -167,7 +168,7 @@ def test_an_error_that_passes_costs_a_pause_and_no_file(
             raise MemoryError
         return original(**arguments)
 
-    monkeypatch.setattr(work, "write_draft", fragile)
+    monkeypatch.setattr(item_work, "write_draft", fragile)
     before = timezone.now()
     run_job(job_id=job.pk, stopping=never)
     job.refresh_from_db()
@@ -192,7 +193,7 @@ def test_a_job_that_waits_for_another_try_can_be_cancelled(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = submit(collection_name="c", sources=texts(1))
-    monkeypatch.setattr(work, "write_draft", lambda **_: 1 / 0)
+    monkeypatch.setattr(item_work, "write_draft", lambda **_: 1 / 0)
     run_job(job_id=job.pk, stopping=never)
     assert cancel_job(job=job).state == "cancelled"
 
@@ -210,9 +211,10 @@ def test_uploads_are_turned_away_while_too_much_waits(collection: Collection, se
     assert client.post(address, one, "application/json").status_code == 202
 
 
+@pytest.mark.usefixtures("model_here")
 def test_a_worker_that_lost_its_lease_cannot_write(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     job = submit(collection_name="c", sources=texts(1))
-    original = indexing.embed_drafts
+    original = embedding.embed_drafts
 
     def slow(*, drafts: Any, check: Any) -> Any:
         vectors = original(drafts=drafts, check=check)
@@ -220,7 +222,7 @@ def test_a_worker_that_lost_its_lease_cannot_write(collection: Collection, monke
         assert claim(job_id=job.pk) is not None, "another worker takes over meanwhile"
         return vectors
 
-    monkeypatch.setattr(work, "embed_drafts", slow)
+    monkeypatch.setattr(embedding, "embed_drafts", slow)
     run_job(job_id=job.pk, stopping=never)
     assert Chunk.objects.count() == 0
     assert states(job) == ["running"]
@@ -258,15 +260,16 @@ def test_a_waiting_job_is_cancelled_at_once(collection: Collection) -> None:
     assert Chunk.objects.count() == 0
 
 
+@pytest.mark.usefixtures("model_here")
 def test_a_running_job_stops_within_one_batch(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     job = submit(collection_name="c", sources=texts(40))
-    original = indexing.embed_drafts
+    original = embedding.embed_drafts
 
     def cancelled_meanwhile(*, drafts: Any, check: Any) -> Any:
         cancel_job(job=job)
         return original(drafts=drafts, check=check)
 
-    monkeypatch.setattr(work, "embed_drafts", cancelled_meanwhile)
+    monkeypatch.setattr(embedding, "embed_drafts", cancelled_meanwhile)
     run_job(job_id=job.pk, stopping=never)
     job.refresh_from_db()
     assert job.state == "cancelled"
@@ -336,18 +339,19 @@ def test_a_broker_that_is_down_loses_no_job(
     assert Job.objects.get(pk=job.pk).state == "queued"
 
 
+@pytest.mark.usefixtures("model_here")
 def test_a_collection_deleted_under_a_job_ends_it_quietly(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = submit(collection_name="c", sources=texts(2))
-    original = indexing.embed_drafts
+    original = embedding.embed_drafts
 
     def deleted_meanwhile(*, drafts: Any, check: Any) -> Any:
         vectors = original(drafts=drafts, check=check)
         delete_collection(name="c")
         return vectors
 
-    monkeypatch.setattr(work, "embed_drafts", deleted_meanwhile)
+    monkeypatch.setattr(embedding, "embed_drafts", deleted_meanwhile)
     run_job(job_id=job.pk, stopping=never)
     assert not Job.objects.filter(pk=job.pk).exists()
 

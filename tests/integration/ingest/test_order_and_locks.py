@@ -14,7 +14,7 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 from collections_app.models import Document
 from collections_app.services import CollectionGone, create_collection, delete_collection, lock_collection
 from core_app.errors import Conflict, RagsiteError
-from ingest_app import services, work
+from ingest_app import item_work, services
 from ingest_app.leases import claim, hold
 from ingest_app.models import Item, Job, Payload
 from ingest_app.steering import cancel_job, retry_job
@@ -105,7 +105,7 @@ class TestOrder:
 
         job = send("version")
         with monkeypatch.context() as broken:
-            broken.setattr(work, "write_draft", tired)
+            broken.setattr(item_work, "write_draft", tired)
             run_job(job_id=job.pk, stopping=never)
         job.refresh_from_db()
         assert (job.state, job.lease_token) == ("queued", None)
@@ -170,7 +170,7 @@ class TestLocks:
 
         thread = None
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("ingest_app.work.hold", slow_hold)
+            patch.setattr("ingest_app.item_work.hold", slow_hold)
             thread = in_thread(lambda: run_job(job_id=job.pk, stopping=never))
             locked.wait(10)
             other = in_thread(delete)
@@ -189,7 +189,7 @@ class TestLocks:
                 cursor.execute("select pg_terminate_backend(pg_backend_pid())")
 
         with monkeypatch.context() as broken:
-            broken.setattr(work, "write_draft", cut_off)
+            broken.setattr(item_work, "write_draft", cut_off)
             for _ in range(5):
                 run_job(job_id=job.pk, stopping=never)
                 job.refresh_from_db()

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from collections_app.models import Chunk, Collection, Document, DocumentText
 from collections_app.services import create_collection
-from ingest_app import indexing, work
+from ingest_app import embedding, indexing, item_work
 from ingest_app.models import Item, Job
 from ingest_app.steering import retry_job
 from ingest_app.submitting import Source, submit
@@ -87,22 +87,23 @@ def test_a_change_during_the_work_is_worked_off_by_the_same_job(
         if next(calls) == 0:
             assert put(client, strategy="whole").status_code == 200
 
-    monkeypatch.setattr(work, "write_draft", write_draft)
+    monkeypatch.setattr(item_work, "write_draft", write_draft)
     assert work_off().state == Job.State.SUCCEEDED
     assert (len(spans("s0")), Job.objects.filter(kind=Job.Kind.RECHUNK).count()) == (1, 1)
 
 
+@pytest.mark.usefixtures("model_here")
 def test_a_version_that_came_meanwhile_is_not_overwritten(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     ingest("c", LONG)
     put(client, size=32)
-    original = indexing.embed_drafts
+    original = embedding.embed_drafts
 
     def embed_drafts(**arguments: Any) -> Any:
-        monkeypatch.setattr(work, "embed_drafts", original)
+        monkeypatch.setattr(embedding, "embed_drafts", original)
         ingest("c", "A newer text.")
         return original(**arguments)
 
-    monkeypatch.setattr(work, "embed_drafts", embed_drafts)
+    monkeypatch.setattr(embedding, "embed_drafts", embed_drafts)
     assert work_off().state == Job.State.SUCCEEDED
     assert list(Chunk.objects.values_list("text", flat=True)) == ["A newer text."]
 
