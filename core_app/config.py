@@ -6,9 +6,10 @@ between levels; the later wins (FR-007). The reference page in the docs is gener
 
 from __future__ import annotations
 
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, SecretStr, field_validator
 from pydantic.alias_generators import to_pascal
 
 from core_app.names import RULE, is_collection_name
@@ -18,6 +19,18 @@ DATA_VARIABLE = "RAGSITE_DATA"
 BIND_VARIABLE = "RAGSITE_BIND"
 
 HYBRID_WORDS = frozenset({"true", "1", "yes"})
+
+
+def _network(value: object) -> IPv4Network | IPv6Network:
+    try:
+        if isinstance(value, str):  # a number would be one, too
+            return ip_network(value)
+    except ValueError:
+        pass
+    raise ValueError("must be a network such as 10.0.0.0/8 or fd00::/8")
+
+
+Network = Annotated[IPv4Network | IPv6Network, PlainValidator(_network), PlainSerializer(str)]
 
 
 class Section(BaseModel):
@@ -151,6 +164,27 @@ class Ingestion(Section):
     max_attempts: Annotated[int, Field(ge=1, le=100)] = Field(
         3, description="How often one file is tried before it is set aside as failed."
     )
+    allowed_private_networks: tuple[Network, ...] = Field(
+        (),
+        description="Private networks that URL lists and git repositories may be read from, such as 10.0.0.0/8; in "
+        "the environment separated by commas.",
+    )
+    fetch_timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = Field(
+        60.0, description="How long reading one URL may take, with all its redirects."
+    )
+    clone_timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] = Field(
+        600.0, description="How long cloning one git repository may take."
+    )
+    max_clone_bytes: Annotated[int, Field(ge=1)] = Field(
+        2 * 1024**3, description="Most disk that the clone of one git repository may take."
+    )
+
+    @field_validator("allowed_private_networks", mode="before")
+    @classmethod
+    def _split_commas(cls, value: object) -> object:
+        if isinstance(value, str):
+            return [network.strip() for network in value.split(",") if network.strip()]
+        return value
 
     @field_validator("chunk_overlap_tokens")
     @classmethod
