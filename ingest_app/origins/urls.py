@@ -1,0 +1,41 @@
+"""A list of URLs as an origin: each is a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from ingest_app.origins.addresses import Resolver, system_resolver
+from ingest_app.origins.fetching import FetchLimits, fetch
+from ingest_app.origins.found import FoundFile, Unreadable
+from ingest_app.origins.targets import target_of
+
+
+class UrlReader:
+    """Reads what a list of URLs names, without going from one page to the next."""
+
+    def __init__(self, urls: Sequence[str], limits: FetchLimits, *, resolve: Resolver = system_resolver) -> None:
+        self._urls = urls
+        self._limits = limits
+        self._resolve = resolve
+
+    def files(self, check: Callable[[], None]) -> Iterator[FoundFile]:
+        """In the order of the list, each URL once. One that is no URL is a file too, which cannot be read."""
+        seen: set[str] = set()
+        for url in self._urls:
+            name = source_name(url)
+            if name and name not in seen:
+                seen.add(name)
+                yield FoundFile(name=name, read=partial(self._content, url, check))
+
+    def _content(self, url: str, check: Callable[[], None]) -> bytes:
+        return fetch(url=url, limits=self._limits, check=check, resolve=self._resolve).content
+
+
+def source_name(url: str) -> str:
+    """The name of a URL's document: its normal form. What is no URL stays, but for a password in it."""
+    try:
+        return target_of(url).url
+    except Unreadable:
+        return re.sub(r"//[^/]*@", "//", url.strip())

@@ -1,0 +1,1 @@
+"""What is read for sources, against servers on this machine."""
