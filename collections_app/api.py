@@ -14,7 +14,14 @@ from access_app.models import Verb
 from collections_app.models import Distance
 from collections_app.selectors import CollectionSummary, get_summary, list_summaries
 from collections_app.services import change_collection, create_collection, delete_collection, update_metadata
-from core_app.api import ErrorSerializer, StrictBooleanField, StrictCharField, StrictSerializer, reject_unstorable
+from core_app.api import (
+    ErrorSerializer,
+    StrictBooleanField,
+    StrictCharField,
+    StrictSerializer,
+    flag,
+    reject_unstorable,
+)
 from core_app.errors import InvalidInput
 
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 413, 415, 500, 503), ErrorSerializer)
@@ -236,10 +243,8 @@ class CollectionMetadataView(ApiView):
         responses={200: MetadataResponseSerializer, **ERRORS},
     )
     def put(self, request: Request, name: str) -> Response:
-        merge = request.query_params.get("merge", "false").lower()
-        if merge not in {"true", "false"}:
-            raise InvalidInput("merge must be true or false.", code="invalid")
+        merge = flag(request, "merge")
         body = MetadataSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        collection = update_metadata(name=name, metadata=body.validated_data["metadata"], merge=merge == "true")
+        collection = update_metadata(name=name, metadata=body.validated_data["metadata"], merge=merge)
         return Response({"status": "updated", "collection": name, "metadata": collection.metadata})

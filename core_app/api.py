@@ -17,6 +17,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.fields import empty
 from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
 
 from core_app.errors import InvalidInput, TooLarge
 from core_app.ports import MAX_DIMENSION
@@ -197,6 +198,14 @@ class WhereField(serializers.Field[Any, Any, Any, Any]):
     def run_validation(self, data: Any = empty) -> Any:
         """Raises InvalidInput, which names the place within the filter."""
         return super().run_validation(data) if data is empty else parse_where(data, place=self.field_name or "$")
+
+
+def flag(request: Request, name: str) -> bool:
+    """A query parameter that is true or false, false unless it is sent. Raises InvalidInput for anything else."""
+    given = request.query_params.get(name, "false").lower()
+    if given not in {"true", "false"}:
+        raise InvalidInput(f"{name} must be true or false.", code="invalid")
+    return given == "true"
 
 
 def reject_unstorable(value: object, place: str) -> None:

@@ -33,6 +33,13 @@ def _network(value: object) -> IPv4Network | IPv6Network:
 Network = Annotated[IPv4Network | IPv6Network, PlainValidator(_network), PlainSerializer(str)]
 
 
+def split_commas(value: object) -> object:
+    """A list as the environment gives it."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value
+
+
 class Section(BaseModel):
     """Frozen, strict about unknown keys, written in PascalCase in the files."""
 
@@ -161,6 +168,11 @@ class Ingestion(Section):
     lease_seconds: Annotated[float, Field(gt=0, le=3600)] = Field(
         30.0, description="A job whose worker was silent for so long is taken over by another."
     )
+    sync_folders: tuple[str, ...] = Field(
+        (),
+        description="Folders of the server that connectors may read, with all below them; in the environment separated "
+        "by commas.",
+    )
     max_attempts: Annotated[int, Field(ge=1, le=100)] = Field(
         3, description="How often one file is tried before it is set aside as failed."
     )
@@ -179,12 +191,10 @@ class Ingestion(Section):
         2 * 1024**3, description="Most disk that the clone of one git repository may take."
     )
 
-    @field_validator("allowed_private_networks", mode="before")
+    @field_validator("sync_folders", "allowed_private_networks", mode="before")
     @classmethod
     def _split_commas(cls, value: object) -> object:
-        if isinstance(value, str):
-            return [network.strip() for network in value.split(",") if network.strip()]
-        return value
+        return split_commas(value)
 
     @field_validator("chunk_overlap_tokens")
     @classmethod
@@ -211,10 +221,8 @@ class Security(Section):
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod
-    def _split_commas(cls, value: object) -> object:
-        if isinstance(value, str):
-            return [host.strip() for host in value.split(",") if host.strip()]
-        return value
+    def _split_hosts(cls, value: object) -> object:
+        return split_commas(value)
 
 
 class Telemetry(Section):

@@ -18,7 +18,7 @@ from access_app.models import Verb
 from collections_app.api import PAGE, page_bounds
 from collections_app.documents_api import DocumentView
 from collections_app.selectors import get_collection, list_documents, list_names
-from core_app.api import ErrorSerializer, StrictJSONParser, parse_json
+from core_app.api import ErrorSerializer, StrictJSONParser, flag, parse_json
 from core_app.errors import InvalidInput, TooLarge
 from core_app.wiring import app_settings
 from ingest_app.models import Job
@@ -232,15 +232,13 @@ class EmptyingView(ApiView):
 def _is_dry_run(request: Request, name: str) -> bool:
     """Raises InvalidInput for whatever else was sent: it was meant to keep something from being deleted."""
     get_collection(name=name)
-    given = request.query_params.get("dry_run", "false").lower()
-    if given not in {"true", "false"}:
-        raise InvalidInput("dry_run must be true or false.", code="invalid")
+    is_dry = flag(request, "dry_run")
     if request.data:
         raise InvalidInput(
             "This deletes all documents and takes no body. To delete some, leave '/all' out of the address.",
             code="body_not_expected",
         )
-    return given == "true"
+    return is_dry
 
 
 def _prefers_async(request: Request) -> bool:

@@ -19,6 +19,7 @@ RUN_JOB = "ingest.run_job"
 QUEUES: Mapping[str, str] = MappingProxyType(
     {
         Job.Kind.INGEST: "default",
+        Job.Kind.SYNC: "default",
         Job.Kind.RECHUNK: "default",
         Job.Kind.EMPTY: "control",
         Job.Kind.INDEX: "maintenance",

@@ -13,7 +13,7 @@ from django.utils import timezone
 from core_app.errors import RagsiteError
 from core_app.wiring import app_settings
 from ingest_app.leases import ENDS, Heartbeat, Lease, hold
-from ingest_app.models import Job
+from ingest_app.models import Item, Job
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +65,9 @@ def _fail(lease: Lease, detail: str, code: str) -> None:
     with transaction.atomic():
         job = hold(lease=lease)
         _end(job, Job.State.FAILED)
+        # Of a sync that ended before its time.
+        unfinished = Item.objects.filter(job=job, state__in=(Item.State.QUEUED, Item.State.RUNNING))
+        unfinished.update(state=Item.State.CANCELLED)
         job.error = detail
         job.code = code
         job.save()

@@ -9,6 +9,49 @@ from django.db import models
 from collections_app.models import Collection
 
 
+class Connector(models.Model):
+    """A place that a collection is kept in step with: a folder, a git repository, a list of addresses.
+
+    When it is read next stands here, so neither a restart nor a lost message forgets it.
+    """
+
+    class Kind(models.TextChoices):
+        FOLDER = "folder", "Folder on the server"
+        GIT = "git", "Git repository"
+        URLS = "urls", "List of addresses"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    collection = models.ForeignKey(
+        Collection, on_delete=models.DO_NOTHING, db_constraint=False, related_name="connectors"
+    )
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    #: The folder's path or the repository's URL; empty for a list of addresses.
+    location = models.TextField(blank=True)
+    #: Of a repository; empty means its own default.
+    branch = models.TextField(blank=True)
+    urls = models.JSONField(default=list, blank=True)
+    #: Put before the names of the files, which are the sources of their documents.
+    prefix = models.TextField(blank=True)
+    #: Given to every chunk.
+    metadata = models.JSONField(default=dict, blank=True)
+    #: Whether documents go whose file or address is gone.
+    remove_vanished = models.BooleanField(default=False)
+    #: Null means only when asked.
+    every_seconds = models.PositiveIntegerField(null=True, blank=True)
+    next_run_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    #: Marks the documents that came from it.
+    origin = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("created_at", "id")
+        constraints = [models.UniqueConstraint(fields=("collection", "origin"), name="connector_origin")]
+
+    def __str__(self) -> str:
+        return self.location or f"{len(self.urls)} addresses"
+
+
 class Job(models.Model):
     """Work that outlives a request. Whoever holds the unexpired lease works on it, nobody else.
 
@@ -26,12 +69,13 @@ class Job(models.Model):
 
     class Kind(models.TextChoices):
         INGEST = "ingest", "Ingest"
+        SYNC = "sync", "Sync"
         RECHUNK = "rechunk", "Cut anew"
         EMPTY = "empty", "Empty"
         INDEX = "index", "Vector index"
         RECLAIM = "reclaim", "Reclaim space"
 
-    WITH_ITEMS = (Kind.INGEST, Kind.RECHUNK)
+    WITH_ITEMS = (Kind.INGEST, Kind.SYNC, Kind.RECHUNK)
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.INGEST)
@@ -39,6 +83,12 @@ class Job(models.Model):
     collection = models.ForeignKey(
         Collection, null=True, blank=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="jobs"
     )
+    #: What a job of the kind `sync` reads; null for the others.
+    connector = models.ForeignKey(
+        Connector, null=True, blank=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="jobs"
+    )
+    #: It only says what would be done.
+    dry_run = models.BooleanField(default=False, db_default=False)
     state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED)
     #: Names the holder; a worker that lost its lease cannot commit under a token that has changed.
     lease_token = models.UUIDField(null=True, blank=True)
@@ -79,6 +129,9 @@ class Job(models.Model):
                 fields=("collection",),
                 name="job_one_rechunk",
                 condition=models.Q(kind="rechunk", finished_at__isnull=True),
+            ),
+            models.UniqueConstraint(
+                fields=("connector",), name="job_one_sync", condition=models.Q(kind="sync", finished_at__isnull=True)
             ),
             models.UniqueConstraint(
                 fields=("kind",), name="job_one_reclaim", condition=models.Q(kind="reclaim", finished_at__isnull=True)

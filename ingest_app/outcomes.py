@@ -13,7 +13,7 @@ from collections_app.models import Document
 from collections_app.services import lock_collection
 from core_app.errors import RagsiteError
 from core_app.wiring import app_settings
-from ingest_app.leases import Lease, hold
+from ingest_app.leases import Lease, hold, release
 from ingest_app.models import Item, Job
 from ingest_app.parsing import UnableToParse
 from ingest_app.steering import finish_cancelled
@@ -73,17 +73,33 @@ def fail(*, lease: Lease, item: Item, detail: str, code: str) -> None:
         document, _created = Document.objects.get_or_create(
             collection_id=lease.collection_id,
             source=item.source,
-            defaults={"state": Document.State.FAILED, "title": item.title, "size_bytes": item.size_bytes},
+            defaults={
+                "state": Document.State.FAILED,
+                "title": item.title,
+                "size_bytes": item.size_bytes,
+                "origin": item.origin,
+            },
         )
         document.error = detail
         document.error_code = code
         document.save(update_fields=["error", "error_code", "updated_at"])
 
 
+def finish_or_wait(*, lease: Lease) -> bool:
+    """End the job, or let it rest until the first of its items is to be tried again; whether it has ended."""
+    due = next_try(lease=lease)
+    if due is None:
+        finish(lease=lease)
+    else:
+        release(lease=lease, until=due)
+    return due is None
+
+
 def finish(*, lease: Lease) -> None:
     """End a job whose items all have an outcome."""
     with transaction.atomic():
         job = hold(lease=lease)
+        job.step = ""
         states = set(Item.objects.filter(job=job).values_list("state", flat=True))
         good = bool(states & {Item.State.SUCCEEDED, Item.State.SKIPPED})
         if Item.State.FAILED not in states:

@@ -1,4 +1,4 @@
-"""When the reaper looks, and the planner of upkeep: known to the scheduler, which starts before any model is loaded."""
+"""When beat has what is due looked for: known to the scheduler, which starts before any model is loaded."""
 
 from __future__ import annotations
 
@@ -7,3 +7,5 @@ REAP_INTERVAL_SECONDS = 10.0
 PLAN_UPKEEP = "ingest.plan_upkeep"
 #: A round without news is two short statements.
 PLAN_INTERVAL_SECONDS = 0.5
+RUN_CONNECTORS = "ingest.run_connectors"
+CONNECTORS_INTERVAL_SECONDS = 10.0

@@ -10,6 +10,8 @@ from core_app.errors import Conflict
 from ingest_app.dispatching import dispatch
 from ingest_app.models import Item, Job
 
+ENDED_BADLY = (Item.State.FAILED, Item.State.CANCELLED)
+
 
 def cancel_job(*, job: Job) -> Job:
     """Stop a job: at once when nobody works on it, else after the batch or step in hand.
@@ -42,6 +44,8 @@ def can_be_retried(*, job: Job) -> bool:
     """Whether the job has ended and something of it failed or was cancelled that could still be done."""
     if job.finished_at is None:
         return False
+    if job.kind == Job.Kind.SYNC:
+        return job.connector_id is not None and job.state != Job.State.SUCCEEDED
     if not job.has_items:
         return job.state in (Job.State.FAILED, Job.State.CANCELLED)
     return _items_to_retry(job).exists()
@@ -49,6 +53,8 @@ def can_be_retried(*, job: Job) -> bool:
 
 def retry_job(*, job: Job) -> Job:
     """Queue an ended job again: its failed and cancelled items, or the whole of one without items.
+
+    A sync reads its place again; what it has indexed already stays as it is.
 
     Raises Conflict when the job still runs, has nothing that can be tried again, or another one is on
     the same work by now.
@@ -60,6 +66,8 @@ def retry_job(*, job: Job) -> Job:
                 raise Conflict("The job has not ended yet. Wait for it or cancel it first.", code="job_running")
             if not can_be_retried(job=job):
                 raise Conflict("Nothing of the job failed that could be tried again.", code="nothing_to_retry")
+            if job.kind == Job.Kind.SYNC:
+                Item.objects.filter(job=job, state__in=ENDED_BADLY).delete()
             _items_to_retry(job).update(state=Item.State.QUEUED, attempts=0, next_try_at=None, error="", code="")
             _queue(job)
             transaction.on_commit(lambda: dispatch(job_id=str(job.pk), kind=job.kind))
@@ -70,7 +78,7 @@ def retry_job(*, job: Job) -> Job:
 
 def _items_to_retry(job: Job) -> QuerySet[Item]:
     """What ended badly and could still be done: the bytes of a file are kept until it is indexed."""
-    items = Item.objects.filter(job=job, state__in=(Item.State.FAILED, Item.State.CANCELLED))
+    items = Item.objects.filter(job=job, state__in=ENDED_BADLY)
     return items.filter(payload__isnull=False) if job.kind == Job.Kind.INGEST else items
 
 
@@ -81,4 +89,5 @@ def _queue(job: Job) -> None:
     job.attempts = job.total = job.done = 0
     job.seen_version = None
     job.error = job.code = job.step = ""
+    job.result = None
     job.save()

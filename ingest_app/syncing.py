@@ -1,144 +1,139 @@
-"""A folder kept in step with a collection: what is new or changed goes in, what is gone goes out if that is wanted."""
+"""A collection brought in step with a connector's place: the work of a job of the kind `sync`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Max
 
-from collections_app.models import Collection, Document
-from collections_app.services import lock_collection, touch
-from core_app.errors import InvalidInput
-from core_app.wiring import app_settings
-from ingest_app.indexing import content_hash_of, remove_chunks
-from ingest_app.parsing import sniff
-from ingest_app.parsing.media_types import ZIP
-from ingest_app.submitting import Source, clean_text
+from collections_app.services import CollectionGone
+from core_app.errors import Conflict
+from ingest_app.comparing import Compared, Comparison, Difference, remove_vanished
+from ingest_app.item_work import ItemWork
+from ingest_app.itemless import tell
+from ingest_app.leases import Heartbeat, Lease, hold
+from ingest_app.models import Connector, Item, Job
+from ingest_app.outcomes import finish_or_wait
+from ingest_app.places import check_allowed, opened, place_of
+from ingest_app.submitting import Source, add_item, find_problems
 
-#: Documents removed in one transaction: a collection is locked for no longer than that takes.
-REMOVED_TOGETHER = 200
-
-
-@dataclass(frozen=True, kw_only=True)
-class FolderFile:
-    """A file below a folder; `name` is its place in it, with `/`, and the source of its document."""
-
-    name: str
-    path: Path
+#: Read before they are indexed together: so many files, so many bytes, or what came in so many seconds.
+FILES_TOGETHER = 200
+BYTES_TOGETHER = 64 * 1024 * 1024
+SECONDS_TOGETHER = 5.0
+#: Names of each kind that a dry run keeps.
+NAMES_KEPT = 50
+#: Ended jobs of one connector that are remembered.
+JOBS_KEPT = 50
 
 
 @dataclass(kw_only=True)
-class SyncPlan:
-    """What is to be done to bring a collection in step with a folder. Archives are looked into only while indexing."""
+class _Progress:
+    """How many files there are of each kind, and some of their names."""
 
-    origin: str
-    new: list[FolderFile] = field(default_factory=list)
-    changed: list[FolderFile] = field(default_factory=list)
-    archives: list[FolderFile] = field(default_factory=list)
-    unchanged: int = 0
-    #: Sources that came from this folder once and are not in it any more.
-    vanished: list[str] = field(default_factory=list)
-    #: Files that cannot be read, and why.
-    unreadable: list[tuple[str, str]] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    names: dict[str, list[str]] = field(default_factory=dict)
 
-    @property
-    def to_send(self) -> Sequence[FolderFile]:
-        """What has to be indexed, in the order of names."""
-        return sorted([*self.new, *self.changed, *self.archives], key=lambda file: file.name)
+    def add(self, difference: str, name: str) -> None:
+        self.counts[difference] += 1
+        kept = self.names.setdefault(difference, [])
+        if len(kept) < NAMES_KEPT:
+            kept.append(name)
+
+    def sentence(self) -> str:
+        return f"{self.counts.total():,} files read, {self.counts[Difference.UNCHANGED]:,} unchanged."
 
 
-def folder_origin(folder: Path) -> str:
-    """Marks the documents that were synced from a folder."""
-    return clean_text(f"folder:{folder.resolve().as_posix()}")
+def run(lease: Lease, heartbeat: Heartbeat) -> None:
+    """Read the place, index what is new or changed, remove what is gone if that is wanted.
 
-
-def files_below(folder: Path) -> Iterator[FolderFile]:
-    """The files of a folder and the folders in it, in the order of their names; none that is hidden."""
-    for path in sorted(folder.rglob("*")):
-        relative = path.relative_to(folder)
-        if not any(part.startswith(".") for part in relative.parts) and path.is_file():
-            yield FolderFile(name=clean_text(relative.as_posix()), path=path)
-
-
-def plan_sync(*, collection: Collection | None, folder: Path, metadata: Mapping[str, Any]) -> SyncPlan:
-    """Compare a folder with what a collection holds of it, by the hash of each file. Changes nothing.
-
-    None is a collection that is yet to be made. Raises InvalidInput for a folder without files: more often than
-    not it is one that is not mounted, and everything would seem to have gone.
+    A worker that takes over from one that died reads the place again, and leaves out what has an outcome.
     """
-    plan = SyncPlan(origin=folder_origin(folder))
-    known: dict[str, str] = {}
-    if collection is not None:
-        ready = Document.objects.filter(collection=collection, state=Document.State.READY)
-        known = dict(ready.values_list("source", "content_hash"))
-    present: set[str] = set()
-    for file in files_below(folder):
-        present.add(file.name)
-        content = _read(file, plan)
-        if content is None:
-            continue
-        if sniff(name=file.name, content=content) == ZIP:
-            plan.archives.append(file)
-        elif file.name not in known:
-            plan.new.append(file)
-        elif collection is not None and known[file.name] == content_hash_of(
-            collection=collection, name=file.name, content=content, metadata=metadata
-        ):
-            plan.unchanged += 1
-        else:
-            plan.changed.append(file)
-    if not present:
-        raise InvalidInput("The folder holds no file, so nothing was done. Is it the right one?", code="empty_folder")
-    if collection is not None:
-        plan.vanished = _vanished(collection, plan, present)
-    return plan
-
-
-def _read(file: FolderFile, plan: SyncPlan) -> bytes | None:
-    """The file's bytes; None, with the reason in the plan, where they cannot be had."""
-    largest = app_settings().ingestion.max_file_bytes
-    try:
-        if file.path.stat().st_size <= largest:
-            return file.path.read_bytes()
-        plan.unreadable.append((file.name, f"Larger than {largest} bytes. Split it."))
-    except OSError as error:
-        plan.unreadable.append((file.name, f"It could not be read: {error.strerror}."))
-    return None
-
-
-def _vanished(collection: Collection, plan: SyncPlan, present: set[str]) -> list[str]:
-    """Documents of this origin without a file. What an archive that is still there holds is not looked into."""
-    within = tuple(f"{archive.name}/" for archive in plan.archives)
-    synced = Document.objects.filter(collection=collection, origin=plan.origin).order_by("source")
-    sources = synced.values_list("source", flat=True)
-    return [source for source in sources if source not in present and not source.startswith(within)]
-
-
-def sources_of(files: Sequence[FolderFile], *, origin: str, metadata: Mapping[str, Any]) -> Iterator[Source]:
-    """The files' contents, read one at a time. One that went away meanwhile is left out."""
-    for file in files:
-        try:
-            content = file.path.read_bytes()
-        except OSError:
-            continue
-        yield Source(name=file.name, content=content, metadata=metadata, origin=origin)
-
-
-def remove_vanished(*, collection: Collection, sources: Sequence[str], origin: str) -> int:
-    """Remove these documents, as long as they still are of that origin; the number removed."""
-    removed = 0
-    for start in range(0, len(sources), REMOVED_TOGETHER):
+    job = Job.objects.select_related("connector", "collection").filter(pk=lease.job_id).first()
+    if job is None or job.collection is None:
+        raise CollectionGone
+    connector = job.connector
+    if connector is None:
+        raise Conflict("The connector was deleted, so there is nothing to read.", code="connector_gone")
+    if job.result is None:
+        result = _read(lease, heartbeat, job, connector)
         with transaction.atomic():
-            locked = lock_collection(collection_id=collection.pk)
-            found = Document.objects.filter(
-                collection=locked, origin=origin, source__in=sources[start : start + REMOVED_TOGETHER]
-            )
-            for document in found:
-                remove_chunks(collection=locked, document=document)
-                document.delete()
-                removed += 1
-            touch(collection=locked)
-    return removed
+            hold(lease=lease)
+            Job.objects.filter(pk=job.pk).update(result=result)
+    ItemWork(lease, heartbeat).run()
+    if finish_or_wait(lease=lease):
+        _forget_old(connector)
+
+
+def _read(lease: Lease, heartbeat: Heartbeat, job: Job, connector: Connector) -> dict[str, Any]:
+    """What came of reading, beside the items that were made of it meanwhile."""
+    place = place_of(connector)
+    check_allowed(place)
+    comparison = Comparison(collection=job.collection, origin=connector.origin, metadata=connector.metadata)
+    progress = _Progress()
+    done = set(Item.objects.filter(job=job).values_list("source", flat=True))
+    tell(lease=lease, step=f"Opening the {Connector.Kind(connector.kind).label.lower()}.")
+    with opened(place, check=heartbeat.check_sometimes) as source:
+        for batch in _batches(lease, comparison.files(source.files, but=done), progress):
+            heartbeat.check()
+            if not job.dry_run and batch:
+                _add_items(lease, batch, connector)
+                ItemWork(lease, heartbeat).run()
+        revision = source.revision
+    for name in (vanished := comparison.vanished()):
+        progress.add("vanished", name)
+    result: dict[str, Any] = {"unchanged": progress.counts[Difference.UNCHANGED], "vanished": len(vanished)}
+    if revision:
+        result["revision"] = revision
+    if job.dry_run:
+        counted = {str(kind): progress.counts[kind] for kind in Difference}
+        return {**result, **counted, "names": {str(kind): names for kind, names in progress.names.items()}}
+    removed = 0
+    if connector.remove_vanished:
+        tell(lease=lease, step=f"Removing {len(vanished):,} documents that are gone.")
+        removed = remove_vanished(
+            collection=connector.collection, sources=vanished, origin=connector.origin, lease=lease
+        )
+    return {**result, "removed": removed}
+
+
+def _batches(lease: Lease, files: Iterator[Compared], progress: _Progress) -> Iterator[list[Compared]]:
+    """What is to be indexed or reported, in portions that can be held in memory. An empty one is a chance to stop."""
+    batch: list[Compared] = []
+    size = 0
+    begun = time.monotonic()
+    for file in files:
+        progress.add(file.difference, file.name)
+        if file.difference != Difference.UNCHANGED:
+            batch.append(file)
+            size += len(file.content)
+        if len(batch) >= FILES_TOGETHER or size >= BYTES_TOGETHER or time.monotonic() - begun >= SECONDS_TOGETHER:
+            tell(lease=lease, step=progress.sentence())
+            yield batch
+            batch, size, begun = [], 0, time.monotonic()
+    tell(lease=lease, step=progress.sentence())
+    yield batch
+
+
+def _add_items(lease: Lease, batch: list[Compared], connector: Connector) -> None:
+    sources = [
+        Source(name=file.name, content=file.content, metadata=connector.metadata, origin=connector.origin)
+        for file in batch
+    ]
+    with transaction.atomic():
+        job = hold(lease=lease)
+        last = Item.objects.filter(job=job).aggregate(last=Max("ordinal"))["last"]
+        ordinal = 0 if last is None else last + 1
+        for file, source, found in zip(batch, sources, find_problems(sources), strict=True):
+            add_item(job=job, ordinal=ordinal, source=source, problem=file.problem or found)
+            ordinal += 1
+
+
+def _forget_old(connector: Connector) -> None:
+    ended = Job.objects.filter(connector=connector, finished_at__isnull=False).order_by("-created_at")
+    Job.objects.filter(pk__in=list(ended.values_list("pk", flat=True)[JOBS_KEPT:])).delete()

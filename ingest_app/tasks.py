@@ -10,10 +10,10 @@ from celery import shared_task
 from celery.signals import worker_shutting_down
 from django.db import close_old_connections
 
-from ingest_app import work
+from ingest_app import connectors, work
 from ingest_app.dispatching import RUN_JOB
 from ingest_app.planning import Planner
-from ingest_app.schedule import PLAN_UPKEEP, REAP_INTERVAL_SECONDS, REAP_JOBS
+from ingest_app.schedule import PLAN_UPKEEP, REAP_INTERVAL_SECONDS, REAP_JOBS, RUN_CONNECTORS
 
 _stopping = threading.Event()
 _planner = Planner()
@@ -44,3 +44,10 @@ def plan_upkeep(**_: Any) -> None:
     """Plan the upkeep of what has changed."""
     close_old_connections()
     _planner.plan()
+
+
+@shared_task(name=RUN_CONNECTORS)
+def run_connectors(**_: Any) -> None:
+    """Queue the reading of connectors that are due."""
+    close_old_connections()
+    connectors.run_due()

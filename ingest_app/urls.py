@@ -14,6 +14,7 @@ from ingest_app.api import (
     SourcesView,
 )
 from ingest_app.chunking_api import ChunkingPreviewView, ChunkingView
+from ingest_app.connectors_api import ConnectorRunView, ConnectorsView, ConnectorView
 
 urlpatterns = [
     # Stands before `collections/<name>/documents/<document_id>`: DELETE here empties the collection.
@@ -21,6 +22,13 @@ urlpatterns = [
     path("api/rag/collections/<str:name>/documents", DocumentsView.as_view(), name="ingest"),
     path("api/rag/collections/<str:name>/chunking", ChunkingView.as_view(), name="chunking"),
     path("api/rag/collections/<str:name>/chunking/preview", ChunkingPreviewView.as_view(), name="chunking-preview"),
+    path("api/rag/collections/<str:name>/connectors", ConnectorsView.as_view(), name="connectors"),
+    path("api/rag/collections/<str:name>/connectors/<uuid:connector_id>", ConnectorView.as_view(), name="connector"),
+    path(
+        "api/rag/collections/<str:name>/connectors/<uuid:connector_id>/run",
+        ConnectorRunView.as_view(),
+        name="connector-run",
+    ),
     path("api/rag/collections/<str:name>/sources", SourcesView.as_view(), name="sources"),
     path("api/rag/jobs", JobsView.as_view(), name="jobs"),
     path("api/rag/jobs/<uuid:job_id>", JobView.as_view(), name="job"),

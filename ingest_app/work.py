@@ -14,7 +14,7 @@ from django.utils import timezone
 from psycopg.errors import AdminShutdown, CannotConnectNow, CrashShutdown
 
 from collections_app.services import CollectionGone
-from ingest_app import emptying, maintenance
+from ingest_app import emptying, maintenance, syncing
 from ingest_app.dispatching import QUEUES, dispatch
 from ingest_app.item_work import NOT_THE_WORKS, ItemWork, give_back
 from ingest_app.itemless import attempt
@@ -29,7 +29,7 @@ from ingest_app.leases import (
     release,
 )
 from ingest_app.models import Item, Job
-from ingest_app.outcomes import cancel, finish, next_try, pause
+from ingest_app.outcomes import cancel, finish_or_wait, pause
 from ingest_app.rechunking import plan_items
 
 logger = logging.getLogger(__name__)
@@ -91,23 +91,14 @@ def _rechunk(lease: Lease, heartbeat: Heartbeat) -> None:
         with transaction.atomic():
             # In one transaction: whoever changes the setting finds this job at work, or ended.
             if not plan_items(lease=lease):
-                _finish_or_wait(lease)
+                finish_or_wait(lease=lease)
                 return
 
 
 def _ingest(lease: Lease, heartbeat: Heartbeat) -> None:
     ItemWork(lease, heartbeat).run()
     _merge_words(lease, heartbeat)
-    _finish_or_wait(lease)
-
-
-def _finish_or_wait(lease: Lease) -> None:
-    """End the job, or let it rest until the first of its items is to be tried again."""
-    due = next_try(lease=lease)
-    if due is None:
-        finish(lease=lease)
-    else:
-        release(lease=lease, until=due)
+    finish_or_wait(lease=lease)
 
 
 def _merge_words(lease: Lease, heartbeat: Heartbeat) -> None:
@@ -118,6 +109,7 @@ def _merge_words(lease: Lease, heartbeat: Heartbeat) -> None:
 WORK: Mapping[str, Callable[[Lease, Heartbeat], None]] = MappingProxyType(
     {
         Job.Kind.INGEST: _ingest,
+        Job.Kind.SYNC: partial(attempt, syncing.run),
         Job.Kind.RECHUNK: _rechunk,
         Job.Kind.EMPTY: partial(attempt, emptying.run),
         Job.Kind.INDEX: partial(attempt, maintenance.build_index),

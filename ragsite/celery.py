@@ -10,7 +10,14 @@ from celery import Celery
 from celery.signals import setup_logging
 from django.conf import settings
 
-from ingest_app.schedule import PLAN_INTERVAL_SECONDS, PLAN_UPKEEP, REAP_INTERVAL_SECONDS, REAP_JOBS
+from ingest_app.schedule import (
+    CONNECTORS_INTERVAL_SECONDS,
+    PLAN_INTERVAL_SECONDS,
+    PLAN_UPKEEP,
+    REAP_INTERVAL_SECONDS,
+    REAP_JOBS,
+    RUN_CONNECTORS,
+)
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
 
@@ -36,7 +43,7 @@ app.conf.update(
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
     task_default_queue="default",
-    task_routes={REAP_JOBS: {"queue": "control"}, PLAN_UPKEEP: {"queue": "control"}},
+    task_routes={task: {"queue": "control"} for task in (REAP_JOBS, PLAN_UPKEEP, RUN_CONNECTORS)},
     beat_schedule={
         "reap-jobs": {
             "task": REAP_JOBS,
@@ -47,6 +54,12 @@ app.conf.update(
             "task": PLAN_UPKEEP,
             "schedule": PLAN_INTERVAL_SECONDS,
             "options": {"expires": PLAN_INTERVAL_SECONDS},
+        },
+        # What is due, and how often, stands in the connectors' rows.
+        "run-connectors": {
+            "task": RUN_CONNECTORS,
+            "schedule": CONNECTORS_INTERVAL_SECONDS,
+            "options": {"expires": CONNECTORS_INTERVAL_SECONDS},
         },
     },
     broker_transport_options=transport_options(settings.CELERY_BROKER_URL),

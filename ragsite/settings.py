@@ -187,6 +187,7 @@ SPECTACULAR_SETTINGS = {
         "DryRunStatusEnum": ("dry_run",),
         "JobKindEnum": "ingest_app.models.Job.Kind",
         "JobStateEnum": "ingest_app.models.Job.State",
+        "ConnectorKindEnum": "ingest_app.models.Connector.Kind",
         "ItemStateEnum": "ingest_app.models.Item.State",
         "DocumentStateEnum": "collections_app.models.Document.State",
     },

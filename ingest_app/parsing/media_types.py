@@ -62,6 +62,9 @@ _NEVER_TEXT = {DOCX, EPUB, MSG, ODT, PDF, PPTX, RTF, XLSX, ZIP}
 _TEXT_WITHOUT_PARSER = {".mbox", ".mht", ".mhtml", ".ps", ".svg"}
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+#: With the path, which is empty where the host is all.
+_URL = re.compile(r"https?://[^/?#]*([^?#]*)", re.I)
+_PAGE_PROGRAMS = frozenset({".asp", ".aspx", ".cgi", ".jsp", ".php", ".pl"})
 _HTML_START = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html)\b", re.I | re.S)
 _XML_START = re.compile(r"\s*<\?xml\s", re.I)
 #: Two header lines or more, one of them of a name that only mail uses.
@@ -81,7 +84,7 @@ _HEAD = 4096
 
 def sniff(*, name: str, content: bytes) -> str | None:
     """The media type of the parser that reads this file, or None when there is none."""
-    by_extension = _BY_EXTENSION.get(_extension(name))
+    by_extension = _BY_EXTENSION.get(extension_of(name))
     head = content[:_HEAD]
     if not content:
         return by_extension
@@ -96,12 +99,12 @@ def sniff(*, name: str, content: bytes) -> str | None:
     encoding = encoding_of(content)
     if content.startswith(b"%!PS") or encoding is None:
         return None
-    return _text_type(_extension(name), by_extension, head.decode(encoding, "ignore").removeprefix("\ufeff"))
+    return _text_type(extension_of(name), by_extension, head.decode(encoding, "ignore").removeprefix("\ufeff"))
 
 
 def refusal(*, name: str, content: bytes) -> UnableToParse:
     """Why `sniff` found no parser, and what the user can do about it."""
-    extension = _extension(name)
+    extension = extension_of(name)
     if content.startswith(_OLE):
         if _ENCRYPTED_PACKAGE in content:
             return UnableToParse("The file is encrypted: remove its password and upload it again.", "encrypted")
@@ -126,8 +129,11 @@ def refusal(*, name: str, content: bytes) -> UnableToParse:
     )
 
 
-def _extension(name: str) -> str:
-    return PurePosixPath(name.replace("\\", "/")).suffix.lower()[:16]
+def extension_of(name: str) -> str:
+    """In lower case with its dot; empty without one, and where a URL ends with that of a program that answers."""
+    url = _URL.match(name)
+    extension = PurePosixPath(url[1] if url else name.replace("\\", "/")).suffix.lower()[:16]
+    return "" if url and extension in _PAGE_PROGRAMS else extension
 
 
 def _text_type(extension: str, by_extension: str | None, head: str) -> str | None:

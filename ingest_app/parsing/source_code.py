@@ -19,7 +19,7 @@ from ingest_app.parsing.document import Heading, ParsedDocument, check_extent, o
 from ingest_app.parsing.errors import UnableToParse
 from ingest_app.parsing.grammars import GRAMMARS, Grammar
 from ingest_app.parsing.languages import LANGUAGES
-from ingest_app.parsing.media_types import SOURCE_CODE
+from ingest_app.parsing.media_types import SOURCE_CODE, extension_of
 
 #: What is longer was written by a program: nobody looks for its definitions.
 MAX_PARSED = 2_000_000
@@ -68,7 +68,7 @@ def parse(*, name: str, content: bytes) -> ParsedDocument:
         raise UnableToParse("The file is not text: save it as UTF-8 and upload it again.", "corrupt_file")
     check_extent(text)
     file_name = PurePosixPath(name.replace("\\", "/")).name
-    language = LANGUAGES.get(PurePosixPath(file_name).suffix.lower(), "")
+    language = LANGUAGES.get(extension_of(name), "")
     if language == "c" and file_name.lower().endswith(".h") and _CPP_ONLY.search(text):
         language = "cpp"
     title = title_from(candidates=[file_name], name=stem(name))

@@ -14,8 +14,10 @@ from collections_app.selectors import get_collection
 from collections_app.services import create_collection
 from core_app.api import parse_json
 from core_app.errors import NotFound, RagsiteError
+from core_app.wiring import app_settings
+from ingest_app.origins.folders import file_at, files_below
+from ingest_app.origins.found import FoundFile, Unreadable
 from ingest_app.submitting import Source
-from ingest_app.syncing import files_below
 from ingest_app.watching import index_all
 
 
@@ -34,7 +36,9 @@ class Command(BaseCommand):
                 raise CommandError(f"{path}: no such file or folder.")
         try:
             ensure_collection(collection)
-            tally = index_all(collection=collection, sources=_sources(paths, given), label=collection)
+            refused: list[tuple[str, str, str]] = []
+            tally = index_all(collection=collection, sources=_sources(paths, given, refused), label=collection)
+            tally.failures += refused
         except RagsiteError as error:
             raise CommandError(error.detail) from None
         for line in tally.table():
@@ -63,10 +67,22 @@ def ensure_collection(name: str) -> Collection:
         return create_collection(name=name)
 
 
-def _sources(paths: Iterable[Path], metadata: Mapping[str, Any]) -> Iterator[Source]:
+def _sources(
+    paths: Iterable[Path], metadata: Mapping[str, Any], refused: list[tuple[str, str, str]]
+) -> Iterator[Source]:
+    for file in _files(paths):
+        try:
+            content = file.read()
+        except Unreadable as error:
+            refused.append((file.name, error.code, error.detail))
+        else:
+            yield Source(name=file.name, content=content, metadata=metadata)
+
+
+def _files(paths: Iterable[Path]) -> Iterator[FoundFile]:
+    largest = app_settings().ingestion.max_file_bytes
     for path in paths:
         if path.is_dir():
-            for file in files_below(path):
-                yield Source(name=file.name, content=file.path.read_bytes(), metadata=metadata)
+            yield from files_below(path, max_bytes=largest)
         else:
-            yield Source(name=path.name, content=path.read_bytes(), metadata=metadata)
+            yield file_at(path, name=path.name, max_bytes=largest)

@@ -45,7 +45,7 @@ def test_what_is_new_or_changed_goes_in_and_the_rest_is_left(worker: None, folde
 def test_what_is_gone_is_removed_only_when_asked(worker: None, folder: Path) -> None:
     sync(folder)
     (folder / "a.md").unlink()
-    assert "1 gone from the folder and kept (--delete removes them)" in sync(folder)
+    assert "1 gone and kept (--delete removes them)" in sync(folder)
     assert sources() == ["a.md", "deep/b.txt"]
     assert "1 unchanged, 0 failed, 1 removed" in sync(folder, "--delete")
     assert sources() == ["deep/b.txt"]
@@ -82,7 +82,7 @@ def test_a_folder_without_files_removes_nothing(worker: None, folder: Path, tmp_
     for path in folder.rglob("*"):
         if path.is_file():
             path.unlink()
-    assert "The folder holds no file" in refused("sync", "c", str(folder), "--delete")
+    assert "It holds no file" in refused("sync", "c", str(folder), "--delete")
     assert sources() == ["a.md", "deep/b.txt"]
 
 

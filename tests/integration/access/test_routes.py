@@ -49,6 +49,12 @@ VERBS = {
     ("chunking", "GET"): Verb.READ,
     ("chunking", "PUT"): Verb.WRITE,
     ("chunking-preview", "POST"): Verb.READ,
+    ("connectors", "GET"): Verb.READ,
+    ("connectors", "POST"): Verb.ADMIN,
+    ("connector", "GET"): Verb.READ,
+    ("connector", "PATCH"): Verb.ADMIN,
+    ("connector", "DELETE"): Verb.ADMIN,
+    ("connector-run", "POST"): Verb.WRITE,
     ("sources", "GET"): Verb.READ,
     ("sources", "DELETE"): Verb.DELETE,
     ("jobs", "GET"): Verb.READ,
@@ -126,7 +132,7 @@ def job(db: None, client: Client) -> Job:
 
 def call(client: Client, route: Route, method: str, job: Job) -> Any:
     """The route about the collection `docs` and its job, with as little else as possible."""
-    values = {"name": "docs", "job_id": job.pk, "document_id": "a"}
+    values = {"name": "docs", "job_id": job.pk, "document_id": "a", "connector_id": job.pk}
     path = reverse(route.name, kwargs={key: values[key] for key in route.parameters})
     body = b'{"name": "docs"}' if (route.name, method) == ("collections", "POST") else b"{}"
     return client.generic(method, path, b"" if method == "GET" else body, content_type="application/json")

@@ -103,6 +103,7 @@ def walk(client: Client) -> None:
     client.get(chunking)
     assert client.put(chunking, {"size": 64}, JSON).json()["job"]
     client.post(f"{chunking}/preview", {"source": "a.md", "chunking": {"strategy": "whole"}}, JSON)
+    walk_connectors(client)
     client.delete("/api/rag/collections/docs/sources?source=a.md")
     client.post(f"/api/rag/jobs/{first['id']}/cancel")
     client.post(f"/api/rag/jobs/{first['id']}/retry")
@@ -110,6 +111,21 @@ def walk(client: Client) -> None:
     client.post(f"/api/rag/jobs/{queued['id']}/cancel")
     client.delete("/collections/docs")
     walk_storage(client)
+
+
+def walk_connectors(client: Client) -> None:
+    """The same for places that a collection is kept in step with."""
+    connectors = "/api/rag/collections/docs/connectors"
+    new = {"kind": "urls", "urls": ["http://127.0.0.1/"], "every_seconds": 3600, "metadata": {"a": [None]}}
+    made = client.post(connectors, new, JSON).json()
+    client.post(connectors, {"kind": "git", "location": "https://example.org/guide", "branch": "main"}, JSON)
+    client.patch(f"{connectors}/{made['id']}", {"every_seconds": None}, JSON)
+    run = client.post(f"{connectors}/{made['id']}/run?dry_run=true").json()
+    run_job(job_id=Job.objects.get(pk=run["id"]).pk, stopping=lambda: False)
+    client.get(f"/api/rag/jobs/{run['id']}")
+    client.get(f"{connectors}/{made['id']}")
+    assert client.get(connectors).json()["count"] == 2
+    client.delete(f"{connectors}/{made['id']}")
 
 
 def walk_storage(client: Client) -> None:
@@ -157,12 +173,15 @@ def test_a_job_that_ends_within_the_wait_is_200(checked: ContractClient, monkeyp
 def test_refusals_are_documented_for_every_operation(
     checked: ContractClient, contract: Contract, keys_required: None
 ) -> None:
-    _key, none = create_key(name="none", verbs=["admin"], collections=["*"])
+    # For each operation one of them lacks the verb.
+    verbs = (["admin"], ["read", "search", "write", "delete"])
+    keys = [create_key(name=verb[0], verbs=verb, collections=["*"])[1] for verb in verbs]
     job = Job(pk="00000000-0000-0000-0000-000000000000")
     for route, method in CALLS:
         call(checked, route, method, job)
-        checked.defaults["HTTP_X_API_KEY"] = none
-        call(checked, route, method, job)
+        for key in keys:
+            checked.defaults["HTTP_X_API_KEY"] = key
+            call(checked, route, method, job)
         del checked.defaults["HTTP_X_API_KEY"]
     closed = {(method, path) for method, path in operations(contract) if not path.startswith("/health")}
     for status in (401, 403):
@@ -177,11 +196,12 @@ def test_what_is_missing_is_documented(checked: ContractClient, contract: Contra
     bodies["document"] = {"metadata": {"a": 1}}
     bodies["query"] = {"query_embedding": [1]}
     bodies["chunking-preview"] = {"text": "t"}
+    bodies["connectors"] = {"kind": "urls", "urls": ["https://example.org/"]}
     bodies["ingest"] = {"documents": [{"source": "a", "text": "b"}]}
     for route, method in CALLS:
         if not route.parameters:
             continue
-        values = {"name": "nowhere", "job_id": job.pk, "document_id": "d"}
+        values = {"name": "nowhere", "job_id": job.pk, "document_id": "d", "connector_id": job.pk}
         path = reverse(route.name, kwargs={key: values[key] for key in route.parameters})
         body = b"" if method == "GET" else json.dumps(bodies.get(route.name, {}))
         if (route.name, method) == ("documents", "DELETE"):
@@ -210,6 +230,8 @@ def test_what_is_missing_is_documented(checked: ContractClient, contract: Contra
         ("PUT", "/api/rag/collections/docs/chunking", {"size": 1}, 400),
         ("POST", "/api/rag/collections/docs/chunking/preview", {"source": "a"}, 404),
         ("POST", "/api/rag/collections/docs/chunking/preview", {}, 400),
+        ("POST", "/api/rag/collections/docs/connectors", {"kind": "urls"}, 400),
+        ("POST", "/api/rag/collections/docs/connectors", {"kind": "folder", "location": "/etc"}, 403),
         ("DELETE", "/api/rag/collections/docs/sources", None, 400),
         ("GET", "/api/rag/jobs?limit=x", None, 400),
         ("GET", "/collections/docs/documents?where=x", None, 400),
@@ -232,7 +254,8 @@ def test_bodies_of_another_type_are_documented(checked: ContractClient, contract
     for method, path in operations(contract):
         item = contract.document["paths"][path][method.lower()]
         if "requestBody" in item:
-            checked.generic(method, path.replace("{name}", "docs"), b"x", "text/plain")
+            of_one = re.sub(r"\{\w*id\}", str(UUID(int=0)), path).replace("{name}", "docs")
+            checked.generic(method, of_one, b"x", "text/plain")
     with_body = [op for item in contract.document["paths"].values() for op in item.values() if "requestBody" in op]
     assert len([1 for _method, _path, status in contract.seen if status == 415]) == len(with_body) >= 8
 

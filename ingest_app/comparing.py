@@ -1,0 +1,144 @@
+"""A place compared with what a collection holds of it: what is new, changed, unchanged, gone."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from django.db import transaction
+
+from collections_app.models import Collection, Document
+from collections_app.services import lock_collection, touch
+from core_app.errors import Conflict, InvalidInput, RagsiteError
+from ingest_app.indexing import content_hash_of, remove_chunks
+from ingest_app.leases import Lease, hold
+from ingest_app.models import Connector
+from ingest_app.origins.found import FoundFile, Unreadable
+from ingest_app.parsing import sniff
+from ingest_app.parsing.media_types import ZIP
+
+#: Documents removed in one transaction: a collection is locked for no longer than that takes.
+REMOVED_TOGETHER = 200
+
+
+class Difference(StrEnum):
+    """What is to be done with a file."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    #: Which of its files changed is seen once it is taken apart.
+    ARCHIVE = "archive"
+    UNCHANGED = "unchanged"
+    #: It cannot be had, or may not be indexed.
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """One file of a place. The content is empty where there is nothing to index."""
+
+    name: str
+    difference: Difference
+    content: bytes = b""
+    problem: RagsiteError | None = None
+
+
+class Comparison:
+    """Compares files one at a time by their hashes, and knows at the end which documents have none any more.
+
+    None is a collection that is yet to be made. Changes nothing.
+    """
+
+    def __init__(self, *, collection: Collection | None, origin: str, metadata: Mapping[str, Any]) -> None:
+        self._collection = collection
+        self._origin = origin
+        self._metadata = metadata
+        self._present: set[str] = set()
+        #: What is, or may be, an archive: the sources of its files begin with its name.
+        self._archives: list[str] = []
+        self._known: dict[str, str] = {}
+        #: The marks of other connectors: what these brought is not taken from them.
+        self._others: Sequence[str] = ()
+        if collection is not None:
+            ready = Document.objects.filter(collection=collection, origin=origin, state=Document.State.READY)
+            self._known = dict(ready.values_list("source", "content_hash"))
+            others = Connector.objects.filter(collection=collection).exclude(origin=origin)
+            self._others = list(others.values_list("origin", flat=True))
+
+    def files(self, found: Iterable[FoundFile], *, but: Container[str] = ()) -> Iterator[Compared]:
+        """Each file with what is to be done. Those named in `but` are known to be there and not read."""
+        for file in found:
+            if file.name in self._present:
+                continue
+            self._present.add(file.name)
+            if file.name in but:
+                self._archives.append(file.name)
+                continue
+            try:
+                self._check_owner(file.name)
+                yield self._compare(file.name, file.read())
+            except (Unreadable, Conflict) as error:
+                self._archives.append(file.name)
+                yield Compared(name=file.name, difference=Difference.REFUSED, problem=error)
+
+    def vanished(self) -> list[str]:
+        """Sources that came from the place once and are not in it any more; to be asked when all files were compared.
+
+        Raises InvalidInput for a place without files: more often than not it is one that is not mounted, and
+        everything would seem to have gone. What an archive that is still there holds is not looked into.
+        """
+        if not self._present:
+            raise InvalidInput("It holds no file, so nothing was done. Is it the right one?", code="empty_folder")
+        if self._collection is None:
+            return []
+        within = tuple(f"{archive}/" for archive in self._archives)
+        synced = Document.objects.filter(collection=self._collection, origin=self._origin).order_by("source")
+        sources = synced.values_list("source", flat=True)
+        return [source for source in sources if source not in self._present and not source.startswith(within)]
+
+    def _compare(self, name: str, content: bytes) -> Compared:
+        if sniff(name=name, content=content) == ZIP:
+            self._archives.append(name)
+            return Compared(name=name, difference=Difference.ARCHIVE, content=content)
+        known = self._known.get(name)
+        if known is None or self._collection is None:
+            return Compared(name=name, difference=Difference.NEW, content=content)
+        same = known == content_hash_of(
+            collection=self._collection, name=name, content=content, metadata=self._metadata
+        )
+        if same:
+            return Compared(name=name, difference=Difference.UNCHANGED)
+        return Compared(name=name, difference=Difference.CHANGED, content=content)
+
+    def _check_owner(self, name: str) -> None:
+        if not self._others or name in self._known:
+            return
+        if Document.objects.filter(collection=self._collection, source=name, origin__in=self._others).exists():
+            raise Conflict(
+                "Another connector of this collection has a file of this name. Give one of them a prefix.",
+                code="taken_by_another",
+            )
+
+
+def remove_vanished(*, collection: Collection, sources: Sequence[str], origin: str, lease: Lease | None = None) -> int:
+    """Remove these documents, as long as they still are of that origin; the number removed.
+
+    Within a job its lease is held meanwhile.
+    """
+    removed = 0
+    for start in range(0, len(sources), REMOVED_TOGETHER):
+        with transaction.atomic():
+            locked = lock_collection(collection_id=collection.pk)
+            if lease is not None:
+                hold(lease=lease)
+            found = Document.objects.filter(
+                collection=locked, origin=origin, source__in=sources[start : start + REMOVED_TOGETHER]
+            )
+            for document in found:
+                remove_chunks(collection=locked, document=document)
+                document.delete()
+                removed += 1
+            touch(collection=locked)
+    return removed

@@ -1,0 +1,107 @@
+"""Places that a collection is brought in step with: what is asked of one, and what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from core_app.errors import InvalidInput, NotAllowed
+from core_app.wiring import app_settings
+from ingest_app.models import Connector
+from ingest_app.origins.fetching import FetchLimits
+from ingest_app.origins.folders import files_below
+from ingest_app.origins.found import FoundFile
+from ingest_app.origins.git import GitLimits, cloned, revision
+from ingest_app.origins.urls import UrlReader
+from ingest_app.submitting import clean_text
+
+Kind = Connector.Kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A folder, a git repository or a list of URLs. `prefix` comes before the names of its files."""
+
+    kind: str
+    #: The folder's path, the repository's URL, or what names the list.
+    location: str
+    branch: str = ""
+    urls: Sequence[str] = ()
+    prefix: str = ""
+
+    @property
+    def origin(self) -> str:
+        """Marks the documents that came from here."""
+        if self.kind == Kind.FOLDER:
+            return clean_text(f"folder:{Path(self.location).resolve().as_posix()}")
+        at_branch = f"#{self.branch}" if self.branch else ""
+        return clean_text(f"{self.kind}:{self.location}{at_branch}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """A place that is being read. `revision` is the commit of a repository, else empty."""
+
+    files: Iterator[FoundFile]
+    revision: str = ""
+
+
+def place_of(connector: Connector) -> Place:
+    """What a connector reads."""
+    return Place(
+        kind=connector.kind,
+        location=connector.location,
+        branch=connector.branch,
+        urls=connector.urls,
+        prefix=connector.prefix,
+    )
+
+
+def check_allowed(place: Place) -> None:
+    """Raise NotAllowed for a folder outside of those that the operator named: not all files are meant to be found."""
+    if place.kind != Kind.FOLDER:
+        return
+    folder = Path(place.location)
+    allowed = [Path(folder).resolve() for folder in app_settings().ingestion.sync_folders]
+    if not folder.is_absolute() or not any(folder.resolve().is_relative_to(root) for root in allowed):
+        raise NotAllowed(
+            "Connectors may not read this folder. The operator can add it, or one above it, to Ingestion:SyncFolders.",
+            code="folder_not_allowed",
+        )
+
+
+@contextmanager
+def opened(place: Place, *, check: Callable[[], None]) -> Iterator[Opened]:
+    """Read a place. `check` is called now and then and may raise. Raises InvalidInput or Unreadable where it cannot be.
+
+    A file that cannot be had raises Unreadable when it is read.
+    """
+    section = app_settings().ingestion
+    if place.kind == Kind.FOLDER:
+        folder = Path(place.location)
+        if not folder.is_dir():
+            raise InvalidInput("There is no such folder on the server. Is it mounted?", code="no_folder")
+        yield Opened(files=_named(place, files_below(folder, max_bytes=section.max_file_bytes)))
+    elif place.kind == Kind.URLS:
+        fetching = FetchLimits(
+            max_bytes=section.max_file_bytes,
+            timeout_seconds=section.fetch_timeout_seconds,
+            allowed_networks=section.allowed_private_networks,
+        )
+        yield Opened(files=_named(place, UrlReader(place.urls, fetching).files(check)))
+    else:
+        cloning = GitLimits(
+            max_bytes=section.max_clone_bytes,
+            timeout_seconds=section.clone_timeout_seconds,
+            allowed_networks=section.allowed_private_networks,
+        )
+        with cloned(url=place.location, branch=place.branch or None, limits=cloning, check=check) as folder:
+            files = _named(place, files_below(folder, max_bytes=section.max_file_bytes))
+            yield Opened(files=files, revision=revision(folder))
+
+
+def _named(place: Place, files: Iterator[FoundFile]) -> Iterator[FoundFile]:
+    for file in files:
+        yield FoundFile(name=clean_text(place.prefix + file.name), read=file.read)

@@ -1,0 +1,387 @@
+"""Connectors: places read when asked, and when their time has come (C: incremental sync)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from collections_app.models import Document
+from collections_app.services import create_collection, delete_collection
+from core_app.config import AppSettings
+from ingest_app import comparing, connectors, indexing, syncing
+from ingest_app.models import Connector, Item, Job
+from ingest_app.work import run_job
+from tests.unit.ingest.origins.repositories import commit, make_repository, serving_git
+from tests.unit.ingest.origins.servers import Server, not_found, serving
+
+pytestmark = pytest.mark.django_db
+
+ADDRESS = "/api/rag/collections/c/connectors"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, settings: Any) -> Path:
+    """A folder that connectors may read; 127.0.0.0/8 may be read, too."""
+    below = tmp_path / "open" / "docs"
+    below.mkdir(parents=True)
+    (below / "a.md").write_text("# A\n\nalpha")
+    (below / "b.md").write_text("beta")
+    create_collection(name="c")
+    allow(settings, sync_folders=(str(tmp_path / "open"),))
+    return below
+
+
+def allow(settings: Any, *, sync_folders: tuple[str, ...] = (), networks: tuple[str, ...] = ("127.0.0.0/8",)) -> None:
+    section = {"SyncFolders": sync_folders, "AllowedPrivateNetworks": networks}
+    changed = AppSettings.model_validate({"Ingestion": section}).ingestion
+    settings.RAGSITE = settings.RAGSITE.model_copy(update={"ingestion": changed})
+
+
+def make(client: Client, **body: Any) -> Any:
+    return client.post(ADDRESS, json.dumps(body), "application/json")
+
+
+def run(client: Client, connector: str, query: str = "") -> Job:
+    """Ask for a run and work it off."""
+    answer = client.post(f"{ADDRESS}/{connector}/run{query}")
+    assert answer.status_code == 202, answer.json()
+    return work_off(Job.objects.get(pk=answer.json()["id"]))
+
+
+def work_off(job: Job) -> Job:
+    run_job(job_id=job.pk, stopping=lambda: False)
+    job.refresh_from_db()
+    return job
+
+
+def outcome(job: Job) -> tuple[str, dict[str, str], dict[str, Any]]:
+    items = Item.objects.filter(job=job).values_list("source", "state")
+    return job.state, dict(items), {key: (job.result or {}).get(key) for key in ("unchanged", "removed")}
+
+
+def sources() -> list[str]:
+    return list(Document.objects.order_by("source").values_list("source", flat=True))
+
+
+def test_a_folder_is_read_when_asked_and_only_what_changed_is_indexed(client: Client, folder: Path) -> None:
+    made = make(client, kind="folder", location=str(folder), metadata={"team": "tea"})
+    assert (made.status_code, made.json()["next_run_at"], made.json()["last_job"]) == (201, None, None)
+    key = made.json()["id"]
+    first = run(client, key)
+    assert outcome(first) == (
+        "succeeded", {"a.md": "succeeded", "b.md": "succeeded"}, {"unchanged": 0, "removed": 0},
+    )  # fmt: skip
+    assert Document.objects.get(source="a.md").metadata == {"team": "tea"}
+    assert outcome(run(client, key)) == ("succeeded", {}, {"unchanged": 2, "removed": 0})
+    (folder / "b.md").write_text("another")
+    (folder / "c.md").write_text("gamma")
+    changed = {"b.md": "succeeded", "c.md": "succeeded"}
+    assert outcome(run(client, key)) == ("succeeded", changed, {"unchanged": 1, "removed": 0})
+    assert client.get(f"{ADDRESS}/{key}").json()["last_job"]["done"] == 2
+
+
+def test_what_is_gone_goes_only_when_wanted(client: Client, folder: Path) -> None:
+    key = make(client, kind="folder", location=str(folder)).json()["id"]
+    run(client, key)
+    (folder / "a.md").unlink()
+    assert run(client, key).result == {"unchanged": 1, "vanished": 1, "removed": 0}
+    client.patch(f"{ADDRESS}/{key}", json.dumps({"remove_vanished": True}), "application/json")
+    assert run(client, key).result == {"unchanged": 1, "vanished": 1, "removed": 1}
+    assert sources() == ["b.md"]
+
+
+def test_the_record_of_a_failed_file_goes_with_it(client: Client, folder: Path) -> None:
+    (folder / "scan.pdf").write_bytes(b"%PDF-1.4 nothing")
+    key = make(client, kind="folder", location=str(folder), remove_vanished=True).json()["id"]
+    assert run(client, key).state == "partial"
+    (folder / "scan.pdf").unlink()
+    assert run(client, key).state == "succeeded"
+    assert sources() == ["a.md", "b.md"]
+
+
+def test_a_dry_run_changes_nothing(client: Client, folder: Path) -> None:
+    key = make(client, kind="folder", location=str(folder), remove_vanished=True).json()["id"]
+    job = run(client, key, "?dry_run=true")
+    assert job.result is not None
+    assert (job.state, job.result["new"], job.result["names"]) == ("succeeded", 2, {"new": ["a.md", "b.md"]})
+    assert not Document.objects.exists()
+    run(client, key)
+    (folder / "a.md").unlink()
+    job = run(client, key, "?dry_run=true")
+    assert job.result is not None
+    assert job.result["names"] == {"unchanged": ["b.md"], "vanished": ["a.md"]}
+    assert sources() == ["a.md", "b.md"]
+
+
+def test_an_empty_folder_fails_and_removes_nothing(client: Client, folder: Path) -> None:
+    key = make(client, kind="folder", location=str(folder), remove_vanished=True).json()["id"]
+    run(client, key)
+    for path in folder.iterdir():
+        path.unlink()
+    job = run(client, key)
+    assert (job.state, job.code) == ("failed", "empty_folder")
+    folder.rmdir()
+    job = run(client, key)
+    assert (job.state, job.code) == ("failed", "no_folder")
+    assert sources() == ["a.md", "b.md"]
+
+
+@pytest.mark.parametrize("where", ["/etc", "open/../secret", "open-beside", "link", "relative"])
+def test_only_folders_that_the_operator_opened(client: Client, tmp_path: Path, where: str) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "open-beside").mkdir()
+    (tmp_path / "open" / "link").symlink_to(tmp_path / "secret")
+    location = {"/etc": "/etc", "link": f"{tmp_path}/open/link", "relative": "docs"}.get(where, f"{tmp_path}/{where}")
+    answer = make(client, kind="folder", location=location)
+    assert (answer.status_code, answer.json()["code"]) == (403, "folder_not_allowed")
+
+
+def test_what_the_operator_closed_meanwhile_is_not_read(client: Client, folder: Path, settings: Any) -> None:
+    key = make(client, kind="folder", location=str(folder)).json()["id"]
+    allow(settings)
+    job = run(client, key)
+    assert (job.state, job.code) == ("failed", "folder_not_allowed")
+
+
+def test_links_do_not_lead_out_of_a_folder(client: Client, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("secret")
+    (folder / "link.md").symlink_to(tmp_path / "secret.md")
+    (folder / "inside.md").symlink_to(folder / "a.md")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "deep.md").write_text("deep")
+    (folder / "way").symlink_to(tmp_path / "outside")
+    run(client, make(client, kind="folder", location=str(folder)).json()["id"])
+    assert sources() == ["a.md", "b.md", "inside.md"]
+
+
+class TestGit:
+    @pytest.fixture
+    def server(self, tmp_path: Path) -> Iterator[Server]:
+        make_repository(tmp_path / "git" / "guide", {"README.md": b"# Guide\n\nRead me.", "deep/more.txt": b"More."})
+        with serving_git(tmp_path / "git") as server:
+            yield server
+
+    def test_a_repository(self, client: Client, server: Server, tmp_path: Path) -> None:
+        made = make(client, kind="git", location=f"{server.url}/guide/.git", prefix="guide/", remove_vanished=True)
+        key = made.json()["id"]
+        first = run(client, key)
+        assert first.state == "succeeded", first.error
+        assert sources() == ["guide/README.md", "guide/deep/more.txt"]
+        (tmp_path / "git" / "guide" / "deep" / "more.txt").unlink()
+        head = commit(tmp_path / "git" / "guide", {"new.md": b"New."})
+        again = run(client, key)
+        assert again.result == {"unchanged": 1, "vanished": 1, "removed": 1, "revision": head}
+        assert sources() == ["guide/README.md", "guide/new.md"]
+
+    def test_its_name_is_the_prefix(self, client: Client) -> None:
+        made = make(client, kind="git", location="https://example.org/team/guide.git")
+        assert made.json()["prefix"] == "guide/"
+
+    def test_one_that_is_not_there(self, client: Client, server: Server) -> None:
+        job = run(client, make(client, kind="git", location=f"{server.url}/nothing.git").json()["id"])
+        assert (job.state, job.code) == ("failed", "git_failed")
+
+    def test_a_private_address_is_not_asked(self, client: Client, server: Server, settings: Any) -> None:
+        allow(settings, networks=())
+        job = run(client, make(client, kind="git", location=f"{server.url}/guide/.git").json()["id"])
+        assert (job.state, job.code, server.seen) == ("failed", "private_address", [])
+
+
+class TestUrls:
+    @pytest.fixture
+    def server(self) -> Iterator[Server]:
+        page = b"<!DOCTYPE html><html><head><title>Tea</title></head><body><h1>Tea</h1><p>Oolong.</p></body></html>"
+        answers = {
+            "/tea.php": lambda call: call.send(page),
+            "/notes.md": lambda call: call.send(b"# Notes\n\nGreen tea."),
+            "/missing": not_found,
+        }
+        with serving(answers) as server:
+            yield server
+
+    def test_each_address_is_a_file_with_its_own_outcome(self, client: Client, server: Server) -> None:
+        urls = [f"{server.url}/tea.php?x=1", f"{server.url}/notes.md", f"{server.url}/missing"]
+        key = make(client, kind="urls", urls=urls).json()["id"]
+        job = run(client, key)
+        assert job.state == "partial"
+        assert sources() == sorted(urls[:2])
+        assert Document.objects.get(source=urls[0]).media_type == "text/html"
+        failed = Item.objects.get(job=job, state="failed")
+        assert (failed.source, failed.code) == (urls[2], "fetch_failed")
+        assert "404" in failed.error
+        assert (run(client, key).result or {})["unchanged"] == 2
+
+    def test_what_is_taken_off_the_list_goes(self, client: Client, server: Server) -> None:
+        urls = [f"{server.url}/tea.php", f"{server.url}/notes.md"]
+        key = make(client, kind="urls", urls=urls, remove_vanished=True).json()["id"]
+        run(client, key)
+        changed = client.patch(f"{ADDRESS}/{key}", json.dumps({"urls": urls[:1]}), "application/json")
+        assert changed.status_code == 200, changed.json()
+        assert run(client, key).result == {"unchanged": 1, "vanished": 1, "removed": 1}
+        assert sources() == urls[:1]
+
+    def test_a_page_that_is_away_keeps_its_document(self, client: Client, server: Server) -> None:
+        key = make(client, kind="urls", urls=[f"{server.url}/notes.md"], remove_vanished=True).json()["id"]
+        run(client, key)
+        server.answers = {}
+        assert run(client, key).state == "failed"
+        assert sources() == [f"{server.url}/notes.md"]
+
+    def test_private_addresses_are_not_asked(self, client: Client, server: Server, settings: Any) -> None:
+        allow(settings, networks=())
+        job = run(client, make(client, kind="urls", urls=[f"{server.url}/notes.md", "http://[::1]/"]).json()["id"])
+        assert set(Item.objects.filter(job=job).values_list("code", flat=True)) == {"private_address"}
+        assert server.seen == []
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({"kind": "ftp"}, "invalid"),
+        ({"kind": "urls"}, "invalid_connector"),
+        ({"kind": "urls", "urls": []}, "invalid_connector"),
+        ({"kind": "urls", "urls": ["file:///etc/passwd"]}, "invalid_url"),
+        ({"kind": "urls", "urls": ["https://a:b@example.org/"]}, "invalid_url"),
+        ({"kind": "urls", "urls": ["https://example.org/"], "location": "/x"}, "invalid_connector"),
+        ({"kind": "git"}, "invalid_url"),
+        ({"kind": "git", "location": "ssh://example.org/x"}, "invalid_url"),
+        ({"kind": "git", "location": "https://example.org/x", "branch": "--upload-pack=x"}, "invalid_branch"),
+        ({"kind": "git", "location": "https://example.org/x", "urls": ["https://example.org"]}, "invalid_connector"),
+        ({"kind": "git", "location": "https://example.org/x", "every_seconds": 5}, "invalid"),
+        ({"kind": "git", "location": "https://example.org/x", "surprise": 1}, "invalid"),
+        ({"kind": "folder", "location": "/etc", "branch": "main"}, "invalid_connector"),
+    ],
+)
+def test_what_cannot_be_is_refused(client: Client, body: dict[str, Any], code: str) -> None:
+    answer = make(client, **body)
+    assert (answer.status_code, answer.json()["code"]) == (400, code)
+
+
+def test_one_place_has_one_connector(client: Client, folder: Path) -> None:
+    assert make(client, kind="folder", location=str(folder)).status_code == 201
+    again = make(client, kind="folder", location=f"{folder}/../docs")
+    assert (again.status_code, again.json()["code"]) == (409, "connector_exists")
+
+
+def test_two_connectors_do_not_take_each_other_s_files(client: Client, folder: Path) -> None:
+    other = folder.parent / "other"
+    other.mkdir()
+    (other / "a.md").write_text("another a")
+    run(client, make(client, kind="folder", location=str(folder)).json()["id"])
+    job = run(client, make(client, kind="folder", location=str(other)).json()["id"])
+    assert [(item.source, item.code) for item in Item.objects.filter(job=job)] == [("a.md", "taken_by_another")]
+    assert Document.objects.get(source="a.md").title == "A"
+    run(client, make(client, kind="folder", location=str(other.parent), prefix="all/").json()["id"])
+    assert "all/other/a.md" in sources()
+
+
+class TestSchedule:
+    def test_it_runs_at_once_and_then_when_it_is_due(self, client: Client, folder: Path) -> None:
+        made = make(client, kind="folder", location=str(folder), every_seconds=3600).json()
+        assert connectors.run_due() == 1
+        assert connectors.run_due() == 0, "its next time is an hour from now"
+        job = work_off(Job.objects.get())
+        assert (job.state, sources()) == ("succeeded", ["a.md", "b.md"])
+        due = Connector.objects.get().next_run_at
+        assert due is not None
+        assert timedelta(minutes=59) < due - timezone.now() <= timedelta(hours=1)
+        Connector.objects.update(next_run_at=timezone.now() - timedelta(days=3))
+        assert connectors.run_due() == 1, "what was missed is made up for once"
+        assert str(Job.objects.order_by("-created_at")[0].connector_id) == made["id"]
+
+    def test_what_is_read_still_is_not_begun_again(self, client: Client, folder: Path) -> None:
+        key = make(client, kind="folder", location=str(folder), every_seconds=60).json()["id"]
+        assert connectors.run_due() == 1
+        Connector.objects.update(next_run_at=timezone.now() - timedelta(seconds=1))
+        assert connectors.run_due() == 0
+        again = client.post(f"{ADDRESS}/{key}/run")
+        assert (again.status_code, again.json()["code"]) == (409, "job_running")
+        assert Job.objects.count() == 1
+
+    def test_it_can_be_taken_off_its_schedule(self, client: Client, folder: Path) -> None:
+        key = make(client, kind="folder", location=str(folder), every_seconds=60).json()["id"]
+        answer = client.patch(f"{ADDRESS}/{key}", json.dumps({"every_seconds": None}), "application/json")
+        assert answer.json()["next_run_at"] is None
+        assert connectors.run_due() == 0
+
+    def test_old_jobs_are_forgotten(self, client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(syncing, "JOBS_KEPT", 2)
+        key = make(client, kind="folder", location=str(folder)).json()["id"]
+        jobs = [run(client, key).pk for _ in range(4)]
+        assert set(Job.objects.values_list("pk", flat=True)) == set(jobs[2:])
+
+
+class WorkerDied(BaseException):
+    """Stands for a kill."""
+
+
+def test_a_sync_whose_worker_died_goes_on_where_it_was(
+    client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(6):
+        (folder / f"n{number}.md").write_text(f"number {number}")
+    monkeypatch.setattr(syncing, "FILES_TOGETHER", 2)
+    key = make(client, kind="folder", location=str(folder), remove_vanished=True).json()["id"]
+    run(client, key)
+    for number in range(6):
+        (folder / f"n{number}.md").write_text(f"changed {number}")
+    (folder / "a.md").unlink()
+    job = Job.objects.get(pk=client.post(f"{ADDRESS}/{key}/run").json()["id"])
+    reading, calls = indexing.content_hash_of, iter(range(100))
+
+    def dying(**arguments: Any) -> str:
+        if next(calls) == 4:
+            raise WorkerDied
+        return reading(**arguments)
+
+    monkeypatch.setattr(comparing, "content_hash_of", dying)
+    with pytest.raises(WorkerDied):
+        run_job(job_id=job.pk, stopping=lambda: False)
+    assert 0 < Item.objects.filter(job=job, state="succeeded").count() < 6
+    Job.objects.update(lease_expires_at=timezone.now() - timedelta(seconds=1))
+    state, items, numbers = outcome(work_off(job))
+    assert (state, items) == ("succeeded", {f"n{number}.md": "succeeded" for number in range(6)})
+    assert numbers["removed"] == 1
+    assert sources() == ["b.md", *(f"n{number}.md" for number in range(6))]
+
+
+def test_a_sync_that_failed_can_be_tried_again(client: Client, folder: Path) -> None:
+    (folder / "scan.pdf").write_bytes(b"%PDF-1.4 nothing")
+    job = run(client, make(client, kind="folder", location=str(folder)).json()["id"])
+    assert job.state == "partial"
+    (folder / "scan.pdf").unlink()
+    (folder / "scan.md").write_text("text now")
+    assert client.post(f"/api/rag/jobs/{job.pk}/retry").status_code == 202
+    work_off(job)
+    assert (job.state, sorted(Item.objects.filter(job=job).values_list("source", flat=True))) == (
+        "succeeded", ["a.md", "b.md", "scan.md"],
+    )  # fmt: skip
+
+
+def test_a_connector_is_forgotten_and_its_documents_stay(client: Client, folder: Path) -> None:
+    key = make(client, kind="folder", location=str(folder)).json()["id"]
+    run(client, key)
+    waiting = client.post(f"{ADDRESS}/{key}/run").json()["id"]
+    assert client.delete(f"{ADDRESS}/{key}").json() == {"status": "deleted", "id": key}
+    assert Job.objects.get(pk=waiting).state == "cancelled"
+    assert Job.objects.count() == 2, "what it did stays known"
+    assert sources() == ["a.md", "b.md"]
+    assert client.get(f"{ADDRESS}/{key}").status_code == 404
+    assert client.post(f"/api/rag/jobs/{waiting}/retry").status_code == 409
+
+
+def test_it_belongs_to_its_collection(client: Client, folder: Path) -> None:
+    key = make(client, kind="folder", location=str(folder)).json()["id"]
+    create_collection(name="other")
+    assert client.get(f"/api/rag/collections/other/connectors/{key}").status_code == 404
+    assert client.get("/api/rag/collections/other/connectors").json() == {"connectors": [], "count": 0}
+    run(client, key)
+    delete_collection(name="c")
+    assert not Connector.objects.exists()
