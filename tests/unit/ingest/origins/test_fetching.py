@@ -229,6 +229,14 @@ def test_the_time_is_for_all_of_it(answer: Any) -> None:
         assert refused(f"{server.url}/a", timeout_seconds=0.5).code == "fetch_timeout"
 
 
+@pytest.mark.parametrize("answer", SLOW)
+def test_the_time_is_for_all_of_it_over_tls(answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+    with serving({"/a": answer}, tls=True) as server:
+        url = f"https://files.example:{server.port}/a"
+        assert refused(url, resolve=Names(HERE), timeout_seconds=0.8).code == "fetch_timeout"
+
+
 def test_the_time_is_for_all_redirects_together() -> None:
     def late(call: Call) -> None:
         call.server.over.wait(0.2)

@@ -41,7 +41,13 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     yield folder
     assert list(folder.iterdir()) == []
-    assert not [process for process in psutil.Process().children(recursive=True) if "git" in process.name()]
+    assert still_running(folder) == []
+
+
+def still_running(folder: Path) -> list[psutil.Process]:
+    """Processes that work below a folder, even one that is gone; one that was killed has a moment to go."""
+    found = [process for process in psutil.process_iter(["cwd"]) if str(folder) in (process.info["cwd"] or "")]
+    return list(psutil.wait_procs(found, timeout=10)[1])
 
 
 @pytest.fixture
@@ -281,12 +287,14 @@ def test_a_server_that_takes_for_ever_is_given_up(answer: Answer) -> None:
 
 
 @pytest.mark.parametrize("answer", [hanging, dripping])
-def test_whoever_waits_may_stop_it(answer: Answer) -> None:
+def test_whoever_waits_may_stop_it(answer: Answer, temporary: Path) -> None:
     limits = GitLimits(max_bytes=10**9, timeout_seconds=60, allowed_networks=[HERE])
     with serving({}, otherwise=answer) as server:
         cloning = cloned(url=f"{server.url}/docs.git", branch=None, limits=limits, check=stopping_after(5))
         with pytest.raises(Stopped), cloning:
             pytest.fail("it was cloned")
+        # Now, for whatever talks to the server ends by itself once that is gone.
+        assert still_running(temporary) == []
 
 
 def test_nothing_is_left_when_the_reader_fails(server: Server) -> None:
