@@ -169,7 +169,7 @@ class UploadForm(forms.Form):
 
     def __init__(self, *args: Any, collections: Sequence[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _choose(self, "collection", collections)
+        choose(self, "collection", collections)
 
 
 class QueryForm(forms.Form):
@@ -199,7 +199,7 @@ class QueryForm(forms.Form):
 
     def __init__(self, *args: Any, collections: Sequence[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _choose(self, "collection", collections)
+        choose(self, "collection", collections)
 
     def clean_top_k(self) -> int:
         return self.cleaned_data["top_k"] or DEFAULT_LIMIT
@@ -243,7 +243,8 @@ class ApiKeyForm(forms.Form):
         return day
 
 
-def _choose(form: forms.Form, name: str, choices: Sequence[tuple[str, str]]) -> None:
+def choose(form: forms.Form, name: str, choices: Sequence[tuple[Any, str]]) -> None:
+    """Set what a field lets choose from."""
     field = form.fields[name]
     assert isinstance(field, forms.ChoiceField)
     field.choices = list(choices)

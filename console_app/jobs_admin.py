@@ -25,7 +25,7 @@ from console_app.forms import UploadForm
 from console_app.home import jobs_context
 from console_app.pages import Action, ServiceAdmin
 from console_app.permissions import abilities, may, require
-from console_app.progress import ITEMS_SHOWN, TONES, fingerprint, group_items, items_to_show, progress_of
+from console_app.progress import ITEMS_SHOWN, TONES, fingerprint, group_items, items_to_show, progress_of, would_change
 from console_app.selectors import with_item_totals
 from console_app.templatetags.console import label
 from core_app.wiring import app_settings
@@ -221,6 +221,7 @@ def _live(request: HttpRequest, job: Job) -> dict[str, Any]:
     return {
         "progress": progress_of(found),
         "has_items": found.job.has_items,
+        "would_change": would_change(found.job),
         "seen": fingerprint(found),
         "show": chosen,
         "groups": group_items(items, chosen=chosen),

@@ -78,7 +78,29 @@ def _outcome(job: Job) -> str:
     return "The space of deleted rows was given back."
 
 
+def _sentence_of_sync(report: JobReport) -> str:
+    """A sync says what it found beside its files; while it reads, how far that is."""
+    job, found = report.job, report.job.result or {}
+    if job.finished_at is None or job.state == Job.State.CANCELLED:
+        items = _sentence_of_items(report)
+        return f"{job.step} {items}" if job.step and job.state == Job.State.RUNNING else items
+    if job.error:
+        return job.error
+    if job.dry_run:
+        kinds = {"new": "new", "changed": "changed", "archive": "archives to look into", "unchanged": "unchanged"}
+        parts = [f"{found.get(kind, 0):,} {text}" for kind, text in kinds.items()]
+        return f"Would find {', '.join(parts)}; {found.get('vanished', 0):,} gone. Nothing was changed."
+    parts = [f"{report.done:,} indexed", f"{found.get('unchanged', 0) + report.skipped:,} unchanged"]
+    parts += [f"{report.failed:,} failed"] if report.failed else []
+    parts += [f"{found.get('removed', 0):,} removed"] if found.get("removed") else []
+    return f"{', '.join(parts)}."
+
+
 def _sentence(report: JobReport) -> str:
+    return _sentence_of_sync(report) if report.job.kind == Job.Kind.SYNC else _sentence_of_items(report)
+
+
+def _sentence_of_items(report: JobReport) -> str:
     job = report.job
     if job.finished_at is None and job.cancel_requested:
         return "Stopping after the batch in hand."
@@ -98,6 +120,13 @@ def _sentence(report: JobReport) -> str:
     }
     parts = [f"{count} {word}" for word, count in outcome.items() if count]
     return f"{files(report.total)}: {', '.join(parts)}." if parts else f"{files(report.total)}."
+
+
+def would_change(job: Job) -> dict[str, list[str]]:
+    """The names that a dry run found, by what would become of them; the first of each kind."""
+    names: dict[str, list[str]] = (job.result or {}).get("names", {}) if job.dry_run else {}
+    called = {"new": "new", "changed": "changed", "archive": "archives", "refused": "refused", "vanished": "gone"}
+    return {text: names[kind] for kind, text in called.items() if names.get(kind)}
 
 
 def files(count: int) -> str:

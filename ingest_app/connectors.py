@@ -24,7 +24,7 @@ from ingest_app.origins.git import check_branch
 from ingest_app.origins.targets import target_of
 from ingest_app.places import Place, check_allowed
 from ingest_app.steering import finish_cancelled
-from ingest_app.submitting import clean_json, clean_text
+from ingest_app.submitting import MAX_SOURCE_BYTES, clean_json, clean_text
 
 #: Of one collection.
 MOST_CONNECTORS = 100
@@ -232,9 +232,13 @@ def _checked_urls(urls: Sequence[str]) -> list[str]:
         raise InvalidInput(f"urls: send 1 to {MOST_URLS} addresses.", code="invalid_connector")
     for number, url in enumerate(given):
         try:
-            target_of(url)
+            name = target_of(url).url
         except Unreadable as error:
             raise InvalidInput(f"urls[{number}]: {error.detail}", code=error.code) from None
+        if len(name) > MAX_SOURCE_BYTES:
+            raise InvalidInput(
+                f"urls[{number}]: longer than the {MAX_SOURCE_BYTES} bytes of a name.", code="invalid_url"
+            )
     return given
 
 

@@ -13,7 +13,7 @@ from access_app.models import ApiKey, User
 from access_app.services import create_key
 from collections_app.models import Chunk, Collection, Document
 from collections_app.services import create_collection
-from ingest_app.models import Item, Job, Payload
+from ingest_app.models import Connector, Item, Job, Payload
 
 Login = Callable[..., Client]
 
@@ -51,6 +51,7 @@ class Rows:
     job: Job
     item: Item
     key: ApiKey
+    connector: Connector
 
 
 def make_rows(*, name: str = "handbook", text: str = "Ducks eat small fish.") -> Rows:
@@ -75,7 +76,10 @@ def make_rows(*, name: str = "handbook", text: str = "Ducks eat small fish.") ->
     item = Item.objects.create(job=job, ordinal=0, source=text, error=text, size_bytes=10)
     Payload.objects.create(item=item, content=b"# A file")
     key, _ = create_key(name=text, verbs=["read"], collections=[name])
-    return Rows(collection=collection, document=document, chunk=chunk, job=job, item=item, key=key)
+    connector = Connector.objects.create(
+        collection=collection, kind="urls", urls=["https://example.org/"], metadata={text: text}, origin="urls:1"
+    )
+    return Rows(collection=collection, document=document, chunk=chunk, job=job, item=item, key=key, connector=connector)
 
 
 @pytest.fixture
@@ -87,6 +91,7 @@ def rows(db: None) -> Rows:
 def pages(rows: Rows) -> dict[str, tuple[str, ...]]:
     """Every page of the console's own that can be asked for with GET, and the permissions it needs."""
     collection, document, chunk, job = rows.collection.pk, rows.document.pk, rows.chunk.pk, rows.job.pk
+    connector = rows.connector.pk
     return {
         "collections/collection/": ("collections.view_collection",),
         "collections/collection/add/": ("collections.add_collection",),
@@ -107,6 +112,14 @@ def pages(rows: Rows) -> dict[str, tuple[str, ...]]:
         f"collections/document/{document}/delete/": ("collections.view_document", "collections.delete_document"),
         "collections/chunk/": ("collections.view_chunk",),
         f"collections/chunk/{chunk}/change/": ("collections.view_chunk",),
+        "ingest/connector/": ("ingest.view_connector",),
+        "ingest/connector/add/": ("collections.view_collection", "ingest.add_connector"),
+        f"ingest/connector/{connector}/change/": ("collections.view_collection", "ingest.view_connector"),
+        f"ingest/connector/{connector}/delete/": (
+            "collections.view_collection",
+            "ingest.view_connector",
+            "ingest.delete_connector",
+        ),
         "ingest/job/": ("ingest.view_job",),
         "ingest/job/add/": ("collections.view_collection", "ingest.add_job"),
         "ingest/job/recent/": ("ingest.view_job",),

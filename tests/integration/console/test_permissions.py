@@ -7,12 +7,16 @@ from django.test import Client
 
 from access_app.models import ApiKey, User
 from collections_app.models import Collection, Document
-from ingest_app.models import Job
+from ingest_app.models import Connector, Job
 from tests.integration.console.conftest import Login, Rows, pages
 
 pytestmark = pytest.mark.django_db
 
 ALL = (
+    "ingest.view_connector",
+    "ingest.add_connector",
+    "ingest.change_connector",
+    "ingest.delete_connector",
     "collections.view_collection",
     "collections.add_collection",
     "collections.change_collection",
@@ -60,6 +64,9 @@ def test_writing_needs_its_own_permission(login: Login, rows: Rows) -> None:
         f"collections/collection/{rows.collection.pk}/chunking/": ("collections.change_collection", {"save": ""}),
         f"collections/collection/{rows.collection.pk}/chunking/?": ("collections.view_chunk", {"source": "guide.md"}),
         f"collections/document/{rows.document.pk}/delete/": ("collections.delete_document", {}),
+        f"ingest/connector/{rows.connector.pk}/change/": ("ingest.change_connector", {}),
+        f"ingest/connector/{rows.connector.pk}/delete/": ("ingest.delete_connector", {}),
+        f"ingest/connector/{rows.connector.pk}/run/": ("ingest.add_job", {}),
         f"ingest/job/{rows.job.pk}/cancel/": ("ingest.change_job", {}),
         f"ingest/job/{rows.job.pk}/retry/": ("ingest.change_job", {}),
         f"access/apikey/{rows.key.pk}/revoke/": ("access.change_apikey", {}),
@@ -70,6 +77,7 @@ def test_writing_needs_its_own_permission(login: Login, rows: Rows) -> None:
     collection, job, key = Collection.objects.get(), Job.objects.get(), ApiKey.objects.get()
     assert collection.metadata == rows.collection.metadata
     assert Document.objects.count() == 1
+    assert Connector.objects.get().remove_vanished is False
     assert not job.cancel_requested
     assert key.revoked_at is None
 

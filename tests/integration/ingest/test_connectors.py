@@ -249,6 +249,7 @@ class TestUrls:
         ({"kind": "urls", "urls": []}, "invalid_connector"),
         ({"kind": "urls", "urls": ["file:///etc/passwd"]}, "invalid_url"),
         ({"kind": "urls", "urls": ["https://a:b@example.org/"]}, "invalid_url"),
+        ({"kind": "urls", "urls": [f"https://example.org/{'x' * 1024}"]}, "invalid_url"),
         ({"kind": "urls", "urls": ["https://example.org/"], "location": "/x"}, "invalid_connector"),
         ({"kind": "git"}, "invalid_url"),
         ({"kind": "git", "location": "ssh://example.org/x"}, "invalid_url"),

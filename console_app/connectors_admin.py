@@ -1,0 +1,164 @@
+"""Connectors: made, looked at, run, put on another schedule, removed."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect
+from django.urls import URLPattern, path, reverse
+from django.utils.safestring import SafeString
+from unfold.contrib.filters.admin import RelatedDropdownFilter  # type: ignore[import-untyped]
+
+from collections_app.models import Collection
+from console_app.connector_forms import ConnectorChangesForm, ConnectorForm, schedule_in_words
+from console_app.failures import EXPECTED, sentence
+from console_app.pages import Action, ServiceAdmin
+from console_app.permissions import may, require
+from console_app.progress import TONES, progress_of
+from console_app.templatetags.console import ago, label
+from ingest_app.connectors import (
+    change_connector,
+    create_connector,
+    delete_connector,
+    last_job,
+    run_connector,
+)
+from ingest_app.models import Connector, Job
+from ingest_app.selectors import list_jobs, reports
+
+JOBS_SHOWN = 10
+
+
+@admin.register(Connector)
+class ConnectorAdmin(ServiceAdmin):
+    list_display = ("place", "of_kind", "collection", "schedule", "next_run", "last_run")
+    list_display_links = ("place",)
+    list_filter = (("collection", RelatedDropdownFilter),)
+    list_filter_submit = True
+    list_select_related = ("collection",)
+    search_fields = ("location",)
+    search_help_text = "Search by place"
+    ordering = ("collection__name", "created_at")
+    empty_title = "No connectors yet"
+    empty_text = (
+        "A connector keeps a collection in step with a folder of the server, a git repository or a list of addresses."
+    )
+
+    def get_urls(self) -> list[URLPattern]:
+        run = path("<uuid:connector_id>/run/", self.admin_site.admin_view(self.run_view), name="ingest_connector_run")
+        return [run, *super().get_urls()]
+
+    def list_actions(self, request: HttpRequest) -> list[Action]:
+        if not may(request.user, "create_connectors"):
+            return []
+        return [Action(label="New connector", url=reverse("admin:ingest_connector_add"), icon="add", primary=True)]
+
+    @admin.display(description="Place", ordering="location")
+    def place(self, row: Connector) -> str:
+        return str(row)
+
+    @admin.display(description="Kind", ordering="kind")
+    def of_kind(self, row: Connector) -> str:
+        return row.get_kind_display()
+
+    @admin.display(description="Runs", ordering="every_seconds")
+    def schedule(self, row: Connector) -> str:
+        return schedule_in_words(row.every_seconds)
+
+    @admin.display(description="Next run (UTC)", ordering="next_run_at")
+    def next_run(self, row: Connector) -> Any:
+        return row.next_run_at or ""
+
+    @admin.display(description="Last run")
+    def last_run(self, row: Connector) -> SafeString | str:
+        job = last_job(connector=row)
+        return label(f"{job.get_state_display()} {ago(job.created_at)}", TONES[job.state]) if job else "never"
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Make a connector."""
+        require(request, "create_connectors")
+        names = Collection.objects.order_by("name").values_list("name", flat=True)
+        form = ConnectorForm(
+            request.POST or None,
+            collections=[(name, name) for name in names],
+            initial={"collection": request.GET.get("collection")},
+        )
+        if request.method == "POST" and form.is_valid():
+            try:
+                made = create_connector(collection_name=form.cleaned_data["collection"], new=form.wanted())
+            except EXPECTED as error:
+                form.add_error(None, sentence(error))
+            else:
+                runs = "It runs in a few seconds." if made.every_seconds else "It runs when you ask."
+                messages.success(request, f"The connector is made. {runs}")
+                return _back(request, made)
+        return self.page(request, "connector_add.html", title="New connector", form=form)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """One connector: what it reads, what it did, when it runs next."""
+        require(request, "view_connectors")
+        row = self.found(request, object_id)
+        editing = request.method == "POST"
+        if editing:
+            require(request, "change_connectors")
+        form = ConnectorChangesForm(request.POST if editing else None, connector=row)
+        if editing and form.is_valid():
+            try:
+                change_connector(connector=row, values=form.values())
+            except EXPECTED as error:
+                form.add_error(None, sentence(error))
+            else:
+                messages.success(request, "The connector was changed.")
+                return redirect(request.path)
+        jobs: QuerySet[Job] | None = None
+        if may(request.user, "view_jobs"):
+            newest = list_jobs().filter(connector=row).values_list("pk", flat=True)[:JOBS_SHOWN]
+            jobs = list_jobs().filter(pk__in=list(newest))
+        shown = [progress_of(found) for found in reports(jobs)] if jobs is not None else []
+        return self.page(request, "connector.html", title=str(row), row=row, form=form, jobs=shown)
+
+    def run_view(self, request: HttpRequest, connector_id: uuid.UUID) -> HttpResponse:
+        """Read the place now, or say what that would do."""
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        require(request, "run_connectors")
+        row = self.found(request, str(connector_id))
+        try:
+            job = run_connector(connector=row, dry_run="dry_run" in request.POST)
+        except EXPECTED as error:
+            messages.error(request, sentence(error))
+            return _back(request, row)
+        if may(request.user, "view_jobs"):
+            return redirect("admin:ingest_job_change", job.pk)
+        messages.success(request, "It is being read.")
+        return _back(request, row)
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Forget a connector, once that was confirmed."""
+        require(request, "delete_connectors")
+        row = self.found(request, object_id)
+        if request.method == "POST":
+            try:
+                delete_connector(connector=row)
+            except EXPECTED as error:
+                messages.error(request, sentence(error))
+            else:
+                messages.success(request, "The connector was removed. Its documents stay.")
+            return redirect("admin:ingest_connector_changelist")
+        return self.page(request, "connector_delete.html", title="Remove connector", row=row)
+
+
+def _back(request: HttpRequest, row: Connector) -> HttpResponse:
+    if may(request.user, "view_connectors"):
+        return redirect("admin:ingest_connector_change", row.pk)
+    return redirect("admin:index")
