@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ingest_app.chunking import MAX_CHARACTERS_PER_TOKEN, TextChunk
 from ingest_app.chunking.sections import sections
@@ -45,7 +45,11 @@ def with_parents(
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
+#: Characters of a token in most languages, until the text itself has shown it.
+_USUAL_CHARACTERS_PER_TOKEN = 4
+
+
+@dataclass(kw_only=True)
 class _Runs:
     text: str
     chunks: Sequence[TextChunk]
@@ -53,22 +57,34 @@ class _Runs:
     groups: Sequence[int]
     size: int
     count_tokens: Callable[[str], int]
+    #: Characters of the latest run that was as long as it could be: the next one is hardly different.
+    _reach: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._reach = self.size * _USUAL_CHARACTERS_PER_TOKEN
 
     def last(self, first: int) -> int:
         """Where the longest run that starts at `first` ends.
 
-        Lengths are tried in steps that double and then halve, so that a text is counted a few times, not once
-        for each of its passages.
+        A guess is tried, then what is beside it, in steps that double and then halve: so a text is counted two or
+        three times, not once for each of its passages.
         """
+        start = self.chunks[first].start
         furthest = self._furthest(first)
-        last, step = first, 1
-        while last + step <= furthest and self._fits(first, last + step):
-            last += step
+        #: The last known to fit, and the first known not to.
+        fits, too_long = first, furthest + 1
+        guess = bisect_right(self.chunks, start + self._reach, first, too_long, key=lambda part: part.end) - 1
+        step = 1
+        while too_long - fits > 1:
+            tried = guess if fits < guess < too_long else (fits + too_long) // 2
+            if self._fits(first, tried):
+                fits, guess = tried, tried + step
+            else:
+                too_long, guess = tried, tried - step
             step *= 2
-        while step := step // 2:
-            if last + step <= furthest and self._fits(first, last + step):
-                last += step
-        return last
+        if fits < furthest:
+            self._reach = self.chunks[fits].end - start
+        return fits
 
     def _furthest(self, first: int) -> int:
         """The last passage that could be in the run, by all that needs no counting."""
