@@ -44,9 +44,9 @@ def parent_texts(*, parents: Sequence[Parent]) -> dict[Parent, str]:
 
 
 def take_parents_back(*, chunk_ids: Sequence[int]) -> None:
-    """Show these chunks and those that share a parent with them as they are. Needs the collection's write lock.
+    """Show the chunks that share a parent with these by themselves. Needs the collection's write lock.
 
-    For chunks that are about to go or to change: what was taken out must not be shown around its neighbours.
+    For chunks that are about to go: what was taken out must not be shown around its neighbours.
     """
     with connection.cursor() as cursor:
         cursor.execute(statement("collections_app", "take_parents_back"), {"chunk_ids": list(chunk_ids)})

@@ -1,4 +1,5 @@
--- Takes the parents of these chunks from all that share them. Plan: chunks by key, their documents' by (document_id, ordinal).
+-- Takes the parents of these chunks from the others that share them: these are about to go.
+-- Plan: chunks by key, those of their documents by (document_id, ordinal).
 WITH gone AS (
     SELECT DISTINCT document_id, parent_start, parent_end
     FROM collections_chunk
@@ -12,3 +13,4 @@ FROM gone
 WHERE chunk.document_id = gone.document_id
   AND chunk.parent_start = gone.parent_start
   AND chunk.parent_end = gone.parent_end
+  AND chunk.id <> ALL(%(chunk_ids)s::bigint[])
