@@ -46,11 +46,10 @@ def change_chunk(
         taken_away = {key for key, value in patch.items() if value is None}
         merged = {**chunk.metadata, **patch}
         chunk.metadata = {key: value for key, value in merged.items() if key not in taken_away}
-        chunk.text = chunk.text if text is None else text
         if embedding is None:
             chunk.save(update_fields=["metadata"])
         else:
-            _replace(collection, chunk, embedding)
+            _replace(collection, chunk, chunk.text if text is None else text, embedding)
         if chunk.document_id is not None:
             with connection.cursor() as cursor:
                 cursor.execute(statement("collections_app", "recount_documents"), {"document_ids": [chunk.document_id]})
@@ -68,14 +67,20 @@ def _check_system_fields(chunk: Chunk, metadata: Mapping[str, Any]) -> None:
             )
 
 
-def _replace(collection: Collection, chunk: Chunk, embedding: Vectors) -> None:
-    """A new row with a key of its own: the index knows the old key's words and vector for ever."""
+def _replace(collection: Collection, chunk: Chunk, text: str, embedding: Vectors) -> None:
+    """A new row with a key of its own: the index knows the old key's words and vector for ever.
+
+    Another text is not the document's, so it is not shown within it.
+    """
     generation = collection.active_generation
     assert generation is not None, "a collection with a chunk has a generation"
     old = Stored(
         external_id=chunk.external_id, chunk_id=chunk.pk, position=chunk.position, document_id=chunk.document_id
     )
-    remove(collection=collection, chunks=[old])
+    is_same = text == chunk.text
+    remove(collection=collection, chunks=[old], keep_parents=is_same)
+    if not is_same:
+        chunk.text, chunk.parent_start, chunk.parent_end = text, None, None
     chunk.pk = None
     chunk.save(force_insert=True)
     indexed = chunk.text

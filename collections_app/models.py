@@ -31,7 +31,7 @@ class Collection(models.Model):
     distance = models.CharField(max_length=8, choices=Distance.choices, default=Distance.COSINE)
     #: Snowball's name of the language whose stems and stop words the word index uses.
     language = models.CharField(max_length=32, default="english")
-    #: How texts are cut; empty means the server's settings. Keys: strategy, size, overlap.
+    #: How texts are cut; empty means the server's settings. Keys: strategy, size, overlap, parent_size.
     chunking = models.JSONField(default=dict, blank=True)
     #: BM25's k1 and b; null means the server's settings.
     k1 = models.FloatField(null=True, blank=True)
@@ -182,6 +182,9 @@ class Chunk(models.Model):
     #: Half-open range of characters in the document's extracted text.
     start_offset = models.PositiveIntegerField(null=True, blank=True)
     end_offset = models.PositiveIntegerField(null=True, blank=True)
+    #: The range around it that a search shows in its place, shared with its neighbours; null where it is shown itself.
+    parent_start = models.IntegerField(null=True, blank=True)
+    parent_end = models.IntegerField(null=True, blank=True)
     #: Place among the chunks of its document, from 0.
     ordinal = models.PositiveIntegerField(null=True, blank=True)
     #: Orders the chunks of a collection as they were first added; what replaces a chunk takes its place.
@@ -190,6 +193,17 @@ class Chunk(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=("collection", "external_id"), name="chunk_collection_external_id"),
+            # Here and not in the fields, so that the migration could add it without reading every row.
+            models.CheckConstraint(
+                name="chunk_parent",
+                condition=models.Q(parent_start__isnull=True, parent_end__isnull=True)
+                | models.Q(
+                    parent_start__isnull=False,
+                    parent_end__isnull=False,
+                    parent_start__gte=0,
+                    parent_end__gt=models.F("parent_start"),
+                ),
+            ),
         ]
         indexes = [
             # The chunks of a collection by key, e.g. a sample of them.

@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from collections_app.models import Collection
+from collections_app.parents import take_parents_back
 from collections_app.selectors import get_collection
 from collections_app.services import lock_collection, touch
 from collections_app.where_sql import condition, filter_errors
@@ -49,15 +50,21 @@ def delete_chunks(*, collection_name: str, ids: Sequence[str] | None = None, whe
     return len(chunks)
 
 
-def remove(*, collection: Collection, chunks: Sequence[Stored]) -> None:
-    """Take chunks out of index and table, and count their documents anew. Needs the write lock."""
+def remove(*, collection: Collection, chunks: Sequence[Stored], keep_parents: bool = False) -> None:
+    """Take chunks out of index and table, and count their documents anew. Needs the write lock.
+
+    Chunks that were shown within the same parent are shown by themselves from now on, unless `keep_parents` says
+    that its text stays as it was.
+    """
     if not chunks:
         return
     chunk_ids = [chunk.chunk_id for chunk in chunks]
     store(collection.store).remove(collection_id=collection.pk, chunk_ids=chunk_ids)
+    documents = {chunk.document_id for chunk in chunks if chunk.document_id is not None}
+    if documents and not keep_parents:
+        take_parents_back(chunk_ids=chunk_ids)
     with connection.cursor() as cursor:
         cursor.execute(statement("collections_app", "delete_chunks"), {"chunk_ids": chunk_ids})
-        documents = {chunk.document_id for chunk in chunks if chunk.document_id is not None}
         if documents:
             cursor.execute(statement("collections_app", "recount_documents"), {"document_ids": list(documents)})
 

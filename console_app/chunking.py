@@ -10,11 +10,20 @@ from collections_app.models import Collection
 from console_app.failures import EXPECTED, sentence
 from console_app.forms import ChunkingForm
 from ingest_app.chunking import TextChunk
-from ingest_app.previewing import Preview, preview_source, preview_text
+from ingest_app.previewing import Preview, PreviewedParent, preview_source, preview_text
 from ingest_app.rechunking import ChunkingState, chunking_state, set_chunking
 
 #: Passages shown of a preview.
 SHOWN = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreviewedPassage:
+    """A passage of a preview; `opens` is the parent that begins with it, if one does."""
+
+    chunk: TextChunk
+    tokens: int
+    opens: PreviewedParent | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +36,15 @@ class ChunkingPage:
     is_saved: bool = False
 
     @property
-    def passages(self) -> Sequence[tuple[TextChunk, int]]:
-        """The first of the preview, each with its tokens."""
+    def passages(self) -> Sequence[PreviewedPassage]:
+        """The first of the preview."""
         if self.preview is None:
             return ()
-        return list(zip(self.preview.chunks, self.preview.tokens, strict=True))[:SHOWN]
+        parents = {parent.first: parent for parent in self.preview.parents}
+        return [
+            PreviewedPassage(chunk=part, tokens=tokens, opens=parents.get(part.ordinal))
+            for part, tokens in list(zip(self.preview.chunks, self.preview.tokens, strict=True))[:SHOWN]
+        ]
 
 
 def show_chunking(collection: Collection) -> ChunkingPage:
@@ -46,7 +59,8 @@ def take_chunking(collection: Collection, data: Mapping[str, Any]) -> ChunkingPa
     preview, is_saved = None, False
     if form.is_valid():
         given = form.cleaned_data
-        own = {key: given[key] for key in ("strategy", "size", "overlap")}
+        keys = ("strategy", "size", "overlap", "parent_size")
+        own = {key: given[key] for key in keys if given[key] is not None}
         try:
             if "save" in data:
                 set_chunking(name=collection.name, own=own)

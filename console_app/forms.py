@@ -98,6 +98,14 @@ class ChunkingForm(forms.Form):
         widget=UnfoldAdminIntegerFieldWidget(),
         help_text="Tokens that a chunk repeats of the one before it, at most half of the size.",
     )
+    parent_size = forms.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=LARGEST,
+        widget=UnfoldAdminIntegerFieldWidget(),
+        help_text="Small to find, big to show: a search shows the neighbours around the chunk it found, at most so "
+        "many tokens and at least the size. Empty or 0: the chunk itself.",
+    )
     source = forms.CharField(
         required=False,
         label="Try it on a document",

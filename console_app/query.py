@@ -25,7 +25,10 @@ class Passage:
     """One hit, ready to be shown."""
 
     hit: Hit
+    #: What was found, and what of its parent stands before and after it.
     text: SafeString
+    before: SafeString
+    after: SafeString
     #: Null where it was deleted between the search and this look at it.
     chunk: Chunk | None
     #: The user's own.
@@ -72,12 +75,16 @@ def run_query(data: Mapping[str, Any]) -> QueryPage:
 
 def _passages(collection_name: str, query: str, result: SearchResult) -> list[Passage]:
     chunks = chunks_by_external_id(collection_name=collection_name, external_ids=[hit.id for hit in result.hits])
-    return [
-        Passage(
-            hit=hit,
-            text=highlight(hit.content, query),
-            chunk=chunks.get(hit.id),
-            metadata={key: value for key, value in hit.metadata.items() if key not in SYSTEM_FIELDS},
-        )
-        for hit in result.hits
-    ]
+    return [_passage(hit, query, chunks.get(hit.id)) for hit in result.hits]
+
+
+def _passage(hit: Hit, query: str, chunk: Chunk | None) -> Passage:
+    start, end = hit.matched_at or (0, len(hit.content))
+    return Passage(
+        hit=hit,
+        text=highlight(hit.content[start:end], query),
+        before=highlight(hit.content[:start], query),
+        after=highlight(hit.content[end:], query),
+        chunk=chunk,
+        metadata={key: value for key, value in hit.metadata.items() if key not in SYSTEM_FIELDS},
+    )

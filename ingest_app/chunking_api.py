@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from statistics import median
 from typing import Any
 
@@ -32,12 +33,20 @@ class ChunkingSerializer(StrictSerializer):
     overlap = StrictIntegerField(
         required=False, min_value=0, max_value=LARGEST // 2, help_text="Tokens a passage repeats; at most half of size."
     )
+    parent_size = StrictIntegerField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=LARGEST,
+        help_text="Searches show the neighbours around a passage, at most so many tokens, at least `size`. 0: not.",
+    )
 
 
 class ChunkingStateSerializer(serializers.Serializer[Any]):
     strategy = serializers.ChoiceField(choices=list(Strategy))
     size = serializers.IntegerField()
     overlap = serializers.IntegerField()
+    parent_size = serializers.IntegerField(allow_null=True, help_text="Null: a search shows the passage itself.")
     own = ChunkingSerializer(help_text="What the collection itself says; what it leaves out is the server's setting.")
     documents = serializers.IntegerField()
     outdated = serializers.IntegerField(help_text="Documents that are cut by another setting still.")
@@ -61,17 +70,28 @@ class PassageSerializer(serializers.Serializer[Any]):
     start = serializers.IntegerField(help_text="In characters of the document's text.")
     end = serializers.IntegerField()
     tokens = serializers.IntegerField()
+    parent_index = serializers.IntegerField(allow_null=True, help_text="Its place in `parents`; null without parents.")
+
+
+class PreviewedParentSerializer(serializers.Serializer[Any]):
+    start = serializers.IntegerField(help_text="In characters of the document's text.")
+    end = serializers.IntegerField()
+    tokens = serializers.IntegerField()
+    first = serializers.IntegerField(help_text="Index of the first passage that shares it.")
+    last = serializers.IntegerField()
 
 
 class PreviewSerializer(serializers.Serializer[Any]):
     strategy = serializers.ChoiceField(choices=list(Strategy))
     size = serializers.IntegerField()
     overlap = serializers.IntegerField()
+    parent_size = serializers.IntegerField(allow_null=True)
     count = serializers.IntegerField(help_text=f"All passages; the first {SHOWN} are shown.")
     smallest = serializers.IntegerField(help_text="In tokens.")
     median = serializers.FloatField()
     largest = serializers.IntegerField()
     chunks = PassageSerializer(many=True)
+    parents = PreviewedParentSerializer(many=True, help_text="Of the passages that are shown.")
 
 
 class ChunkingView(ApiView):
@@ -146,6 +166,8 @@ def _present(state: ChunkingState) -> dict[str, Any]:
 
 
 def _present_preview(found: Preview) -> dict[str, Any]:
+    parents = [parent for parent in found.parents if parent.first < SHOWN]
+    place = {ordinal: n for n, parent in enumerate(parents) for ordinal in range(parent.first, parent.last + 1)}
     passages = [
         {
             "index": part.ordinal,
@@ -155,6 +177,7 @@ def _present_preview(found: Preview) -> dict[str, Any]:
             "start": part.start,
             "end": part.end,
             "tokens": tokens,
+            "parent_index": place.get(part.ordinal),
         }
         for part, tokens in zip(found.chunks[:SHOWN], found.tokens[:SHOWN], strict=True)
     ]
@@ -165,4 +188,5 @@ def _present_preview(found: Preview) -> dict[str, Any]:
         "median": median(found.tokens),
         "largest": max(found.tokens),
         "chunks": passages,
+        "parents": [asdict(parent) for parent in parents],
     }

@@ -9,6 +9,7 @@ from typing import Any
 
 from core_app.errors import InvalidInput
 from ingest_app.chunking import TextChunk, chunk, whole, windows
+from ingest_app.chunking.parents import with_parents
 from ingest_app.parsing.document import ParsedDocument
 
 #: Bounds of `size`, in tokens of the embedding model.
@@ -28,11 +29,15 @@ class Strategy(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Chunking:
-    """A way to cut texts. Sizes are in tokens of the embedding model, without title and section."""
+    """A way to cut texts. Sizes are in tokens of the embedding model, without title and section.
+
+    With a `parent_size` passages are found, and the run of neighbours around each is shown; None: the passage itself.
+    """
 
     strategy: Strategy
     size: int
     overlap: int
+    parent_size: int | None = None
 
     @classmethod
     def of(cls, own: Mapping[str, Any], *, size: int, overlap: int) -> Chunking:
@@ -40,10 +45,10 @@ class Chunking:
 
         Raises InvalidInput naming the field that cannot be.
         """
-        unknown = sorted(set(own) - {"strategy", "size", "overlap"})
+        unknown = sorted(set(own) - {"strategy", "size", "overlap", "parent_size"})
         if unknown:
             raise InvalidInput(
-                f"chunking.{unknown[0]}: unknown. Send strategy, size, overlap.", code="invalid_chunking"
+                f"chunking.{unknown[0]}: unknown. Send strategy, size, overlap, parent_size.", code="invalid_chunking"
             )
         own_size = _whole_number(own, "size", size)
         if not SMALLEST <= own_size <= LARGEST:
@@ -56,12 +61,17 @@ class Chunking:
         except ValueError:
             names = ", ".join(Strategy)
             raise InvalidInput(f"chunking.strategy: must be one of {names}.", code="invalid_chunking") from None
-        return cls(strategy=strategy, size=own_size, overlap=own_overlap)
+        return cls(
+            strategy=strategy, size=own_size, overlap=own_overlap, parent_size=_parent_size(own, strategy, own_size)
+        )
 
     @property
     def signature(self) -> str:
         """The same for what cuts alike."""
-        return self.strategy if self.strategy == Strategy.WHOLE else f"{self.strategy} {self.size} {self.overlap}"
+        if self.strategy == Strategy.WHOLE:
+            return self.strategy
+        sizes = (self.size, self.overlap) if self.parent_size is None else (self.size, self.overlap, self.parent_size)
+        return " ".join((self.strategy, *map(str, sizes)))
 
     def as_json(self) -> dict[str, Any]:
         """As the API shows it."""
@@ -71,12 +81,44 @@ class Chunking:
         self, document: ParsedDocument, *, count_tokens: Callable[[str], int], check: Callable[[], None] = lambda: None
     ) -> list[TextChunk]:
         """The document's passages. `check` is called now and then and may raise."""
+        found = self._passages(document, count_tokens, check)
+        if self.parent_size is None:
+            return found
+        return with_parents(
+            document,
+            found,
+            size=self.parent_size,
+            across_sections=self.strategy == Strategy.FIXED,
+            count_tokens=count_tokens,
+            check=check,
+        )
+
+    def _passages(
+        self, document: ParsedDocument, count_tokens: Callable[[str], int], check: Callable[[], None]
+    ) -> list[TextChunk]:
         match self.strategy:
             case Strategy.WHOLE:
                 return whole(document)
             case Strategy.FIXED:
                 return windows(document, size=self.size, overlap=self.overlap, count_tokens=count_tokens, check=check)
         return chunk(document, size=self.size, overlap=self.overlap, count_tokens=count_tokens, check=check)
+
+
+def _parent_size(own: Mapping[str, Any], strategy: Strategy, size: int) -> int | None:
+    """Null and 0 both say: no parents."""
+    given = 0 if own.get("parent_size") is None else _whole_number(own, "parent_size", 0)
+    if given == 0:
+        return None
+    if strategy == Strategy.WHOLE:
+        raise InvalidInput(
+            "chunking.parent_size: documents that are not cut have no parents. Leave it out, or use another strategy.",
+            code="invalid_chunking",
+        )
+    if not size <= given <= LARGEST:
+        raise InvalidInput(
+            f"chunking.parent_size: must be size ({size}) to {LARGEST} tokens, or 0 for none.", code="invalid_chunking"
+        )
+    return given
 
 
 def _whole_number(own: Mapping[str, Any], key: str, default: int) -> int:

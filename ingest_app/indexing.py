@@ -310,6 +310,8 @@ def _rows(collection: Collection, document: Document, draft: Draft) -> list[Chun
             page=part.page,
             start_offset=part.start,
             end_offset=part.end,
+            parent_start=None if part.parent is None else part.parent[0],
+            parent_end=None if part.parent is None else part.parent[1],
             ordinal=part.ordinal,
         )
         for part in draft.chunks

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from collections_app.models import Document
@@ -19,12 +20,24 @@ from ingest_app.rechunking import chunking_of
 
 
 @dataclass(frozen=True, kw_only=True)
+class PreviewedParent:
+    """A stretch of the text, from character `start` up to `end`, that passages `first` to `last` share."""
+
+    start: int
+    end: int
+    tokens: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Preview:
-    """The passages a text would have, and their lengths in tokens, in the same order."""
+    """The passages a text would have, their lengths in tokens in the same order, and their parents, if any."""
 
     chunking: Chunking
     chunks: Sequence[TextChunk]
     tokens: Sequence[int]
+    parents: Sequence[PreviewedParent]
 
 
 def preview_text(*, name: str, own: Mapping[str, Any] | None, text: str, text_name: str = "text.md") -> Preview:
@@ -58,4 +71,23 @@ def preview_source(*, name: str, own: Mapping[str, Any] | None, source: str) -> 
 def _preview(chunking: Chunking, document: ParsedDocument) -> Preview:
     count_tokens = embedder().count_tokens
     chunks = chunking.cut(document, count_tokens=count_tokens)
-    return Preview(chunking=chunking, chunks=chunks, tokens=[count_tokens(part.text) for part in chunks])
+    return Preview(
+        chunking=chunking,
+        chunks=chunks,
+        tokens=[count_tokens(part.text) for part in chunks],
+        parents=list(_parents(document.text, chunks, count_tokens)),
+    )
+
+
+def _parents(text: str, chunks: Sequence[TextChunk], count_tokens: Callable[[str], int]) -> Iterator[PreviewedParent]:
+    for span, group in groupby(chunks, key=lambda part: part.parent):
+        if span is None:
+            continue
+        sharing = [part.ordinal for part in group]
+        yield PreviewedParent(
+            start=span[0],
+            end=span[1],
+            tokens=count_tokens(text[slice(*span)]),
+            first=sharing[0],
+            last=sharing[-1],
+        )

@@ -66,7 +66,10 @@ class HitMetadataSerializer(serializers.Serializer[Any]):
 
 class HitSerializer(serializers.Serializer[Any]):
     id = serializers.CharField()
-    content = serializers.CharField()
+    content = serializers.CharField(help_text="The passage; where the collection has parents, the text around it.")
+    matched = serializers.CharField(
+        allow_null=True, help_text="The passage that was found; null where `content` itself is it."
+    )
     score = serializers.FloatField(help_text="Similarity, 0 to 1.")
     metadata = HitMetadataSerializer()
 
@@ -109,7 +112,13 @@ class SearchView(ApiView):
             {
                 "count": len(found.hits),
                 "results": [
-                    {"id": hit.id, "content": hit.content, "score": hit.score, "metadata": hit.metadata}
+                    {
+                        "id": hit.id,
+                        "content": hit.content,
+                        "matched": hit.matched,
+                        "score": hit.score,
+                        "metadata": hit.metadata,
+                    }
                     for hit in found.hits
                 ],
                 "mode": found.mode,

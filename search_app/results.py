@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from collections_app.models import Chunk
@@ -22,10 +22,15 @@ class Hit:
     """One passage of the answer."""
 
     id: str
+    #: The passage, or its parent where it has one.
     content: str
     #: Similarity of query and passage, 0 to 1; 0 where no vector could be compared.
     score: float
     metadata: dict[str, Any]
+    #: The passage that was found, where `content` is more than it.
+    matched: str | None = None
+    #: Where it stands there, without the header of its table: a half-open range of characters.
+    matched_at: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,12 +45,30 @@ class SearchResult:
     took_ms: float
 
 
-def make_hit(chunk: Chunk, *, similarity: float | None, rrf_score: float) -> Hit:
-    """A chunk as a hit: the user's metadata, with the system's fields over keys of the same name."""
+def make_hit(chunk: Chunk, *, around: str | None, similarity: float | None, rrf_score: float) -> Hit:
+    """A chunk as a hit: the user's metadata, with the system's fields over keys of the same name.
+
+    `around` is the text of its parent, None where it is shown itself.
+    """
     metadata = dict(chunk.metadata)
     # Ingested chunks have these; a chunk stored directly has them if they were sent.
     for key in ("source", "page_number", "chunk_index"):
         metadata.setdefault(key, None)
     metadata.setdefault("section", "")
     metadata |= {"similarity_score": similarity, "rrf_score": rrf_score}
-    return Hit(id=chunk.external_id, content=chunk.text, score=similarity or 0.0, metadata=metadata)
+    hit = Hit(id=chunk.external_id, content=chunk.text, score=similarity or 0.0, metadata=metadata)
+    return hit if around is None else _within(hit, chunk, around)
+
+
+def _within(hit: Hit, chunk: Chunk, around: str) -> Hit:
+    """The hit with its parent as content. One that starts between the rows of a table is shown with the header."""
+    assert chunk.start_offset is not None
+    assert chunk.end_offset is not None
+    assert chunk.parent_start is not None
+    length = chunk.end_offset - chunk.start_offset
+    place = chunk.start_offset - chunk.parent_start
+    header = chunk.text[: len(chunk.text) - length]
+    if header and header not in around[:place]:
+        around = header + around
+        place += len(header)
+    return replace(hit, content=around, matched=chunk.text, matched_at=(place, place + length))

@@ -6,12 +6,14 @@ import logging
 import time
 from typing import Literal
 
-from collections_app.selectors import chunks_by_id, get_collection
+from collections_app.parents import parent_of
+from collections_app.selectors import get_collection
 from collections_app.services import get_or_create_default, space_of
 from core_app.snapshot import snapshot
 from core_app.wiring import app_settings
 from search_app.fusion import reciprocal_rank_fusion
 from search_app.legs import Findings, Legs, look
+from search_app.parents import shown_once, texts_around
 from search_app.results import Hit, SearchResult, make_hit
 
 logger = logging.getLogger(__name__)
@@ -46,11 +48,11 @@ def search(
     """The passages of a collection that answer a query, best first.
 
     A query of white space finds nothing (B8.1), a `top_k` below 1 counts as 5 (B8.4). `min_score` is a
-    similarity, applied after merging and before the cut to `top_k` (FR-010, B5.3). A `topic` takes the
-    query's place (A3). A `mode` or `fusion` that this version lacks is a warning, and the one it has is
-    used. `legs` chooses how to search; None leaves it to the settings. One failing leg is a warning and
-    the other's results. Raises NotFound for an unknown collection, and Unavailable when
-    meaning alone is asked for and nothing can embed.
+    similarity, applied after merging and before the cut to `top_k` (FR-010, B5.3). Passages of one parent
+    are one result, which shows the parent. A `topic` takes the query's place (A3). A `mode` or `fusion` that
+    this version lacks is a warning, and the one it has is used. `legs` chooses how to search; None leaves it
+    to the settings. One failing leg is a warning and the other's results. Raises NotFound for an unknown
+    collection, and Unavailable when meaning alone is asked for and nothing can embed.
     """
     started = time.perf_counter()
     top_k = top_k if top_k >= 1 else DEFAULT_LIMIT
@@ -120,9 +122,14 @@ def _hits(
     logger.info("legs merged", extra={"unique_chunks": len(fused), "merged": merged})
     similarities = findings.similarities
     kept = [chunk_id for chunk_id in fused if min_score is None or similarities.get(chunk_id, 0.0) >= min_score]
-    chunks = chunks_by_id(chunk_ids=kept[:top_k])
+    chunks = shown_once(ranked=kept, limit=top_k)
+    around = texts_around(chunks=chunks)
     return [
-        make_hit(chunks[chunk_id], similarity=similarities.get(chunk_id), rrf_score=fused[chunk_id])
-        for chunk_id in kept[:top_k]
-        if chunk_id in chunks
+        make_hit(
+            chunk,
+            around=None if (parent := parent_of(chunk)) is None else around.get(parent),
+            similarity=similarities.get(chunk.pk),
+            rrf_score=fused[chunk.pk],
+        )
+        for chunk in chunks
     ]

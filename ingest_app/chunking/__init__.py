@@ -39,7 +39,8 @@ class TextChunk:
 
     `ordinal` counts from 0, `page` from 1. `section` names the enclosing headings from the outside in. A
     level-1 heading that repeats the document's title is left out. `page` is where the passage starts, None
-    without pages; `rows` is None outside sheets.
+    without pages; `rows` is None outside sheets. `parent` is the stretch that is shown where the passage is
+    found, in characters of the document's text; None where it is the passage itself.
     """
 
     ordinal: int
@@ -49,6 +50,7 @@ class TextChunk:
     section: tuple[str, ...]
     page: int | None
     rows: RowRange | None = None
+    parent: tuple[int, int] | None = None
 
 
 def chunk(

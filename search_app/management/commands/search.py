@@ -47,4 +47,4 @@ class Command(BaseCommand):
         if hit.metadata["section"]:
             place.append(hit.metadata["section"])
         self.stdout.write(f"{rank}. {hit.score:.3f}  {', '.join(place)}")
-        self.stdout.write("   " + " ".join(hit.content.split())[:300] + "\n")
+        self.stdout.write("   " + " ".join((hit.matched or hit.content).split())[:300] + "\n")

@@ -104,6 +104,7 @@ def walk(client: Client) -> None:
     assert client.put(chunking, {"size": 64}, JSON).json()["job"]
     client.post(f"{chunking}/preview", {"source": "a.md", "chunking": {"strategy": "whole"}}, JSON)
     walk_connectors(client)
+    walk_parents(client, chunking)
     client.delete("/api/rag/collections/docs/sources?source=a.md")
     client.post(f"/api/rag/jobs/{first['id']}/cancel")
     client.post(f"/api/rag/jobs/{first['id']}/retry")
@@ -126,6 +127,20 @@ def walk_connectors(client: Client) -> None:
     client.get(f"{connectors}/{made['id']}")
     assert client.get(connectors).json()["count"] == 2
     client.delete(f"{connectors}/{made['id']}")
+
+
+def walk_parents(client: Client, chunking: str) -> None:
+    """Searches that show more than they found."""
+    settings = {"size": 16, "overlap": 0, "parent_size": 100}
+    previewed = client.post(f"{chunking}/preview", {"source": "a.md", "chunking": settings}, JSON).json()
+    assert [part["parent_index"] for part in previewed["chunks"]] == [0]
+    assert client.put(chunking, settings, JSON).json()["own"] == settings
+    text = "Oolong is a tea. " * 20
+    body = {"documents": [{"source": "long", "text": text}]}
+    sent = client.post("/api/rag/collections/docs/documents", body, JSON).json()
+    run_job(job_id=Job.objects.get(pk=sent["id"]).pk, stopping=lambda: False)
+    found = client.post("/api/rag/collections/docs/search", {"query": "oolong"}, JSON).json()["results"]
+    assert {result["matched"] is None for result in found} == {True, False}
 
 
 def walk_storage(client: Client) -> None:
@@ -300,7 +315,13 @@ def test_an_answer_that_is_not_documented_fails(contract: Contract) -> None:
 
 def test_null_is_allowed_where_the_document_says_so(contract: Contract) -> None:
     metadata = dict.fromkeys(("source", "page_number", "chunk_index", "similarity_score"))
-    hit = {"id": "a", "content": "b", "score": 0.5, "metadata": {**metadata, "section": "", "rrf_score": 0.1, "own": 1}}
+    hit = {
+        "id": "a",
+        "content": "b",
+        "matched": None,
+        "score": 0.5,
+        "metadata": {**metadata, "section": "", "rrf_score": 0.1, "own": 1},
+    }
     body = {
         "count": 1,
         "results": [hit],

@@ -26,7 +26,7 @@ def test_the_page_shows_what_holds_now(root: Client, rows: Rows, address: str) -
     page = root.get(address).content.decode()
     assert 'value="200"' in page
     overview = root.get(f"/admin/collections/collection/{rows.collection.pk}/change/").content.decode()
-    assert "structure, 200 tokens, 30 repeated" in overview
+    assert "structure, 200 tokens, 30 repeated <a" in overview
     assert address in overview
 
 
@@ -35,6 +35,30 @@ def test_a_text_is_tried_and_nothing_changed(root: Client, address: str) -> None
     assert "9 chunks. Nothing was changed." in page
     assert "Part 3" in page
     assert Collection.objects.get().chunking == {}
+
+
+def test_a_preview_shows_what_shares_a_parent(root: Client, address: str) -> None:
+    sent = {**FIELDS, "parent_size": "70", "text": LONG, "try": ""}
+    page = root.post(address, sent).content.decode()
+    assert "9 chunks in 4 parents. Nothing was changed." in page
+    assert page.count('class="rs-parent"') == 4
+    assert "<strong>Chunks 0 to 2 are shown as one</strong>" in page
+    end = LONG.index(" \n\n## Part 1")
+    assert f"characters 0\N{EN DASH}{end} · 63 tokens" in page
+    alone = root.post(address, {**sent, "text": "One."}).content.decode()
+    assert "1 chunk in 1 parent. Nothing was changed." in alone
+    assert "<strong>Chunk 0 is shown by itself</strong>" in alone
+    assert "rs-parent" not in root.post(address, {**sent, "parent_size": ""}).content.decode()
+
+
+def test_a_parent_size_is_saved_and_taken_back(root: Client, rows: Rows, address: str) -> None:
+    root.post(address, {**FIELDS, "parent_size": "70", "save": ""})
+    assert Collection.objects.get().chunking == {"strategy": "structure", "size": 32, "overlap": 0, "parent_size": 70}
+    assert 'value="70"' in root.get(address).content.decode()
+    overview = root.get(f"/admin/collections/collection/{rows.collection.pk}/change/").content.decode()
+    assert "structure, 32 tokens, 0 repeated, shown within 70" in overview
+    root.post(address, {**FIELDS, "parent_size": "", "save": ""})
+    assert Collection.objects.get().chunking == {"strategy": "structure", "size": 32, "overlap": 0}
 
 
 def test_markup_in_a_text_is_shown_as_text(root: Client, address: str) -> None:
@@ -63,6 +87,8 @@ def test_saving_leads_to_the_job_that_cuts_anew(root: Client, rows: Rows, addres
         ({"try": ""}, "Name a document or paste a text"),
         ({"size": "3", "save": ""}, "greater than or equal to 16"),
         ({"overlap": "20", "save": ""}, "must be 0 to half of size"),
+        ({"parent_size": "31", "save": ""}, "must be size (32) to 8192 tokens"),
+        ({"parent_size": "70", "strategy": "whole", "save": ""}, "documents that are not cut have no parents"),
         ({"strategy": "magic", "save": ""}, "not one of the available choices"),
         ({"source": "nope", "try": ""}, "not found"),
     ],

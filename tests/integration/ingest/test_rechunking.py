@@ -66,6 +66,28 @@ def test_a_new_setting_cuts_what_is_stored_anew(client: Client) -> None:
     assert found[0].metadata["section"] == "Part 3"
 
 
+def test_parents_come_to_what_is_stored(client: Client) -> None:
+    put(client, size=32, overlap=0)
+    ingest("c", LONG)
+    before, texts = spans("s0"), list(Chunk.objects.order_by("ordinal").values_list("text", flat=True))
+    answer = put(client, size=32, overlap=0, parent_size=200).json()
+    assert (answer["outdated"], answer["parent_size"]) == (1, 200)
+    (hit, *_) = search(collection_name="c", query="Sentence number 3", top_k=1).hits
+    assert (hit.content in texts, hit.matched) == (True, None), "the old passages serve until the job comes to them"
+
+    assert work_off().state == Job.State.SUCCEEDED
+    assert spans("s0") == before
+    hits = search(collection_name="c", query="Sentence number 3", top_k=9).hits
+    assert [hit.content for hit in hits][:1] == [LONG[LONG.index("## Part 3") :].strip()]
+    assert (len(hits), {hit.matched in texts for hit in hits}) == (4, {True})
+    assert client.get(CHUNKING).json()["outdated"] == 0
+
+    put(client, size=32, overlap=0, parent_size=0)
+    work_off()
+    assert not Chunk.objects.filter(parent_start__isnull=False).exists()
+    assert {hit.matched for hit in search(collection_name="c", query="Sentence", top_k=9).hits} == {None}
+
+
 def test_what_is_sent_again_after_that_is_unchanged(client: Client) -> None:
     ingest("c", LONG)
     put(client, size=32)
@@ -159,7 +181,15 @@ def test_a_setting_that_changes_nothing_makes_no_job(client: Client) -> None:
 
 @pytest.mark.parametrize(
     ("body", "field"),
-    [({"size": 3}, "size"), ({"strategy": "x"}, "strategy"), ({"parts": 1}, "parts"), ({"overlap": "3"}, "overlap")],
+    [
+        ({"size": 3}, "size"),
+        ({"strategy": "x"}, "strategy"),
+        ({"parts": 1}, "parts"),
+        ({"overlap": "3"}, "overlap"),
+        ({"parent_size": "800"}, "parent_size"),
+        ({"parent_size": -1}, "parent_size"),
+        ({"parent_size": 8193}, "parent_size"),
+    ],
 )
 def test_settings_that_cannot_be_are_refused(client: Client, body: dict[str, Any], field: str) -> None:
     answer = put(client, **body)
@@ -167,9 +197,22 @@ def test_settings_that_cannot_be_are_refused(client: Client, body: dict[str, Any
     assert Collection.objects.get().chunking == {}
 
 
-def test_an_overlap_over_half_is_refused(client: Client) -> None:
-    answer = put(client, size=40, overlap=21)
+@pytest.mark.parametrize(
+    "chunking",
+    [{"size": 40, "overlap": 21}, {"size": 40, "parent_size": 39}, {"strategy": "whole", "parent_size": 800}],
+)
+def test_sizes_that_do_not_fit_each_other_are_refused(client: Client, chunking: dict[str, Any]) -> None:
+    answer = put(client, **chunking)
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_chunking")
+    assert preview(client, text="Words.", chunking=chunking).json()["code"] == "invalid_chunking"
+    assert Collection.objects.get().chunking == {}
+
+
+def test_no_parents_are_no_change(client: Client) -> None:
+    ingest("c", LONG)
+    for none in (0, None):
+        state = put(client, parent_size=none).json()
+        assert (state["outdated"], state["job"], state["parent_size"]) == (0, None, None)
 
 
 def preview(client: Client, **body: Any) -> Any:
@@ -184,6 +227,19 @@ def test_a_preview_of_a_text_changes_nothing(client: Client) -> None:
     assert (first["section"], first["start"], LONG[first["start"] : first["end"]]) == ("Part 0", 0, first["text"])
     assert not Document.objects.exists()
     assert Collection.objects.get().chunking == {}
+
+
+def test_a_preview_says_what_shares_a_parent(client: Client) -> None:
+    shown = preview(client, text=LONG, chunking={"size": 32, "overlap": 0, "parent_size": 70}).json()
+    assert shown["parent_size"] == 70
+    for number, parent in enumerate(shown["parents"]):
+        sharing = shown["chunks"][parent["first"] : parent["last"] + 1]
+        assert {part["parent_index"] for part in sharing} == {number}
+        assert (parent["start"], parent["end"]) == (sharing[0]["start"], sharing[-1]["end"])
+        assert parent["tokens"] <= 70
+    assert [parent["last"] - parent["first"] for parent in shown["parents"]] == [2, 1, 1, 1]
+    without = preview(client, text=LONG).json()
+    assert (without["parent_size"], without["parents"], without["chunks"][0]["parent_index"]) == (None, [], None)
 
 
 def test_a_preview_reads_by_the_name(client: Client) -> None:

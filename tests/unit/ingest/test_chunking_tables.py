@@ -161,7 +161,7 @@ def test_a_document_can_stay_whole() -> None:
         ({"size": 15}, "chunking.size: must be 16 to 8192 tokens."),
         ({"size": True}, "chunking.size: must be a whole number of tokens."),
         ({"size": 100, "overlap": 51}, "chunking.overlap: must be 0 to half of size."),
-        ({"chunk": 1}, "chunking.chunk: unknown. Send strategy, size, overlap."),
+        ({"chunk": 1}, "chunking.chunk: unknown. Send strategy, size, overlap, parent_size."),
     ],
 )
 def test_settings_that_cannot_be_are_named(own: dict[str, object], sentence: str) -> None:
