@@ -34,7 +34,15 @@ def schedule_in_words(every_seconds: int | None) -> str:
     """How often a connector runs, for people."""
     if every_seconds is None:
         return _ONLY_WHEN_ASKED
-    return _SCHEDULES.get(every_seconds, f"Every {every_seconds:,} seconds")
+    minutes, seconds = divmod(every_seconds, 60)
+    other = (
+        f"Every {every_seconds:,} seconds"
+        if seconds
+        else f"Every {minutes:,} minutes"
+        if minutes > 1
+        else "Every minute"
+    )
+    return _SCHEDULES.get(every_seconds, other)
 
 
 class _Settings(forms.Form):

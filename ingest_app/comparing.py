@@ -45,6 +45,14 @@ class Compared:
     problem: RagsiteError | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What became of one file: whether it was an archive whose files are outcomes themselves."""
+
+    source: str
+    taken_apart: bool
+
+
 class Comparison:
     """Compares files one at a time by their hashes, and knows at the end which documents have none any more.
 
@@ -83,20 +91,28 @@ class Comparison:
                 self._archives.append(file.name)
                 yield Compared(name=file.name, difference=Difference.REFUSED, problem=error)
 
-    def vanished(self) -> list[str]:
+    def vanished(self, outcomes: Iterable[Outcome] = ()) -> list[str]:
         """Sources that came from the place once and are not in it any more; to be asked when all files were compared.
 
-        Raises InvalidInput for a place without files: more often than not it is one that is not mounted, and
-        everything would seem to have gone. What an archive that is still there holds is not looked into.
+        `outcomes` are what became of those that were to be indexed, and of the files of their archives. What an
+        archive held whose files are not known now is not taken for gone. Raises InvalidInput for a place without
+        files: more often than not it is one that is not mounted, and everything would seem to have gone.
         """
         if not self._present:
             raise InvalidInput("It holds no file, so nothing was done. Is it the right one?", code="empty_folder")
         if self._collection is None:
             return []
-        within = tuple(f"{archive}/" for archive in self._archives)
+        present, closed = set(self._present), set(self._archives)
+        for outcome in outcomes:
+            present.add(outcome.source)
+            if outcome.taken_apart:
+                closed.discard(outcome.source)
+            else:
+                closed.add(outcome.source)
+        within = tuple(f"{name}/" for name in closed)
         synced = Document.objects.filter(collection=self._collection, origin=self._origin).order_by("source")
         sources = synced.values_list("source", flat=True)
-        return [source for source in sources if source not in self._present and not source.startswith(within)]
+        return [source for source in sources if source not in present and not source.startswith(within)]
 
     def _compare(self, name: str, content: bytes) -> Compared:
         if sniff(name=name, content=content) == ZIP:

@@ -13,7 +13,7 @@ from django.db.models import Max
 
 from collections_app.services import CollectionGone
 from core_app.errors import Conflict
-from ingest_app.comparing import Compared, Comparison, Difference, remove_vanished
+from ingest_app.comparing import Compared, Comparison, Difference, Outcome, remove_vanished
 from ingest_app.item_work import ItemWork
 from ingest_app.itemless import tell
 from ingest_app.leases import Heartbeat, Lease, hold
@@ -21,6 +21,7 @@ from ingest_app.models import Connector, Item, Job
 from ingest_app.outcomes import finish_or_wait
 from ingest_app.places import check_allowed, opened, place_of
 from ingest_app.submitting import Source, add_item, find_problems
+from ingest_app.taking_apart import UNPACKED
 
 #: Read before they are indexed together: so many files, so many bytes, or what came in so many seconds.
 FILES_TOGETHER = 200
@@ -85,7 +86,9 @@ def _read(lease: Lease, heartbeat: Heartbeat, job: Job, connector: Connector) ->
                 _add_items(lease, batch, connector)
                 ItemWork(lease, heartbeat).run()
         revision = source.revision
-    for name in (vanished := comparison.vanished()):
+    items = Item.objects.filter(job=job).values_list("source", "code")
+    outcomes = [Outcome(source=name, taken_apart=code == UNPACKED) for name, code in items]
+    for name in (vanished := comparison.vanished(outcomes)):
         progress.add("vanished", name)
     result: dict[str, Any] = {"unchanged": progress.counts[Difference.UNCHANGED], "vanished": len(vanished)}
     if revision:

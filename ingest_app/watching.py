@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from tqdm import tqdm
 
 from core_app.wiring import app_settings
+from ingest_app.comparing import Outcome
 from ingest_app.models import Item, Job
 from ingest_app.selectors import JobReport, get_job, report
 from ingest_app.steering import cancel_job
@@ -32,6 +33,8 @@ class Tally:
     cancelled: int = 0
     #: Source, code and sentence of each failure.
     failures: list[tuple[str, str, str]] = field(default_factory=list)
+    #: What became of each file, the files of archives among them.
+    outcomes: list[Outcome] = field(default_factory=list)
 
     @property
     def complaint(self) -> str:
@@ -43,6 +46,7 @@ class Tally:
     def add(self, found: JobReport) -> None:
         """Count a job's items; an archive that was taken apart is none of its files."""
         for item in found.items or ():
+            self.outcomes.append(Outcome(source=item.source, taken_apart=item.code == UNPACKED))
             if item.state == Item.State.SUCCEEDED and item.code != UNPACKED:
                 self.indexed += 1
                 self.chunks += item.chunks

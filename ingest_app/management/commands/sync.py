@@ -98,7 +98,7 @@ class Command(BaseCommand):
             tally = index_all(collection=into.name, sources=sources(comparison.files(source.files)), label=into.name)
         tally.unchanged += len(unchanged)
         tally.failures += refused
-        vanished = [] if tally.cancelled else comparison.vanished()
+        vanished = [] if tally.cancelled else comparison.vanished(tally.outcomes)
         removed = remove_vanished(collection=into, sources=vanished, origin=place.origin) if new.remove_vanished else 0
         for line in tally.table():
             self.stderr.write(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
 from pathlib import Path
 
@@ -94,6 +95,29 @@ def test_archives_are_looked_into_and_their_files_kept(worker: None, folder: Pat
     (folder / "more.zip").unlink()
     assert "1 removed" in sync(folder, "--delete")
     assert sources() == ["a.md", "deep/b.txt"]
+
+
+def test_what_is_gone_from_an_archive_goes(worker: None, folder: Path) -> None:
+    def pack(*names: str, inner: bytes) -> None:
+        with zipfile.ZipFile(folder / "more.zip", "w") as archive:
+            archive.writestr("inner.zip", inner)
+            for name in names:
+                archive.writestr(name, name)
+
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("deep.md", "deep")
+    pack("y.md", "z.md", inner=inner.getvalue())
+    sync(folder)
+    pack("y.md", inner=inner.getvalue())
+    assert "1 removed" in sync(folder, "--delete")
+    assert sources() == ["a.md", "deep/b.txt", "more.zip/inner.zip/deep.md", "more.zip/y.md"]
+    pack("y.md", inner=inner.getvalue()[:40])
+    refused("sync", "c", str(folder), "--delete")
+    (folder / "more.zip").write_bytes(b"PK\3\4 broken")
+    refused("sync", "c", str(folder), "--delete")
+    kept = {"a.md", "deep/b.txt", "more.zip/inner.zip/deep.md", "more.zip/y.md"}
+    assert kept <= set(sources()), "what cannot be opened is not empty"
 
 
 def test_failures_are_a_table_and_the_exit_code(worker: None, folder: Path) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from collections_app.services import create_collection
 from ingest_app import item_work, maintenance, planning
+from tests.integration.ingest.connecting import allow
 from tests.integration.ingest.fake_store import FakeStore
 
 
@@ -38,3 +41,15 @@ class _Here(Executor):
 def model_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """The model works in the test's thread: what happens to the database meanwhile can be said there."""
     monkeypatch.setattr(item_work, "ThreadPoolExecutor", lambda **_: _Here())
+
+
+@pytest.fixture
+def folder(tmp_path: Path, settings: Any) -> Path:
+    """A folder that connectors may read; 127.0.0.0/8 may be read, too."""
+    below = tmp_path / "open" / "docs"
+    below.mkdir(parents=True)
+    (below / "a.md").write_text("# A\n\nalpha")
+    (below / "b.md").write_text("beta")
+    create_collection(name="c")
+    allow(settings, sync_folders=(str(tmp_path / "open"),))
+    return below

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import zipfile
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,60 +14,12 @@ from django.utils import timezone
 
 from collections_app.models import Document
 from collections_app.services import create_collection, delete_collection
-from core_app.config import AppSettings
 from ingest_app import comparing, connectors, indexing, syncing
 from ingest_app.models import Connector, Item, Job
 from ingest_app.work import run_job
-from tests.unit.ingest.origins.repositories import commit, make_repository, serving_git
-from tests.unit.ingest.origins.servers import Server, not_found, serving
+from tests.integration.ingest.connecting import ADDRESS, allow, make, outcome, run, sources, work_off
 
-pytestmark = pytest.mark.django_db
-
-ADDRESS = "/api/rag/collections/c/connectors"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, settings: Any) -> Path:
-    """A folder that connectors may read; 127.0.0.0/8 may be read, too."""
-    below = tmp_path / "open" / "docs"
-    below.mkdir(parents=True)
-    (below / "a.md").write_text("# A\n\nalpha")
-    (below / "b.md").write_text("beta")
-    create_collection(name="c")
-    allow(settings, sync_folders=(str(tmp_path / "open"),))
-    return below
-
-
-def allow(settings: Any, *, sync_folders: tuple[str, ...] = (), networks: tuple[str, ...] = ("127.0.0.0/8",)) -> None:
-    section = {"SyncFolders": sync_folders, "AllowedPrivateNetworks": networks}
-    changed = AppSettings.model_validate({"Ingestion": section}).ingestion
-    settings.RAGSITE = settings.RAGSITE.model_copy(update={"ingestion": changed})
-
-
-def make(client: Client, **body: Any) -> Any:
-    return client.post(ADDRESS, json.dumps(body), "application/json")
-
-
-def run(client: Client, connector: str, query: str = "") -> Job:
-    """Ask for a run and work it off."""
-    answer = client.post(f"{ADDRESS}/{connector}/run{query}")
-    assert answer.status_code == 202, answer.json()
-    return work_off(Job.objects.get(pk=answer.json()["id"]))
-
-
-def work_off(job: Job) -> Job:
-    run_job(job_id=job.pk, stopping=lambda: False)
-    job.refresh_from_db()
-    return job
-
-
-def outcome(job: Job) -> tuple[str, dict[str, str], dict[str, Any]]:
-    items = Item.objects.filter(job=job).values_list("source", "state")
-    return job.state, dict(items), {key: (job.result or {}).get(key) for key in ("unchanged", "removed")}
-
-
-def sources() -> list[str]:
-    return list(Document.objects.order_by("source").values_list("source", flat=True))
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("folder")]
 
 
 def test_a_folder_is_read_when_asked_and_only_what_changed_is_indexed(client: Client, folder: Path) -> None:
@@ -95,6 +47,20 @@ def test_what_is_gone_goes_only_when_wanted(client: Client, folder: Path) -> Non
     client.patch(f"{ADDRESS}/{key}", json.dumps({"remove_vanished": True}), "application/json")
     assert run(client, key).result == {"unchanged": 1, "vanished": 1, "removed": 1}
     assert sources() == ["b.md"]
+
+
+def test_what_is_gone_from_an_archive_goes(client: Client, folder: Path) -> None:
+    def pack(*names: str) -> None:
+        with zipfile.ZipFile(folder / "more.zip", "w") as archive:
+            for name in names:
+                archive.writestr(name, name)
+
+    pack("y.md", "z.md")
+    key = make(client, kind="folder", location=str(folder), remove_vanished=True).json()["id"]
+    run(client, key)
+    pack("y.md")
+    assert (run(client, key).result or {})["removed"] == 1
+    assert sources() == ["a.md", "b.md", "more.zip/y.md"]
 
 
 def test_the_record_of_a_failed_file_goes_with_it(client: Client, folder: Path) -> None:
@@ -159,86 +125,6 @@ def test_links_do_not_lead_out_of_a_folder(client: Client, folder: Path, tmp_pat
     (folder / "way").symlink_to(tmp_path / "outside")
     run(client, make(client, kind="folder", location=str(folder)).json()["id"])
     assert sources() == ["a.md", "b.md", "inside.md"]
-
-
-class TestGit:
-    @pytest.fixture
-    def server(self, tmp_path: Path) -> Iterator[Server]:
-        make_repository(tmp_path / "git" / "guide", {"README.md": b"# Guide\n\nRead me.", "deep/more.txt": b"More."})
-        with serving_git(tmp_path / "git") as server:
-            yield server
-
-    def test_a_repository(self, client: Client, server: Server, tmp_path: Path) -> None:
-        made = make(client, kind="git", location=f"{server.url}/guide/.git", prefix="guide/", remove_vanished=True)
-        key = made.json()["id"]
-        first = run(client, key)
-        assert first.state == "succeeded", first.error
-        assert sources() == ["guide/README.md", "guide/deep/more.txt"]
-        (tmp_path / "git" / "guide" / "deep" / "more.txt").unlink()
-        head = commit(tmp_path / "git" / "guide", {"new.md": b"New."})
-        again = run(client, key)
-        assert again.result == {"unchanged": 1, "vanished": 1, "removed": 1, "revision": head}
-        assert sources() == ["guide/README.md", "guide/new.md"]
-
-    def test_its_name_is_the_prefix(self, client: Client) -> None:
-        made = make(client, kind="git", location="https://example.org/team/guide.git")
-        assert made.json()["prefix"] == "guide/"
-
-    def test_one_that_is_not_there(self, client: Client, server: Server) -> None:
-        job = run(client, make(client, kind="git", location=f"{server.url}/nothing.git").json()["id"])
-        assert (job.state, job.code) == ("failed", "git_failed")
-
-    def test_a_private_address_is_not_asked(self, client: Client, server: Server, settings: Any) -> None:
-        allow(settings, networks=())
-        job = run(client, make(client, kind="git", location=f"{server.url}/guide/.git").json()["id"])
-        assert (job.state, job.code, server.seen) == ("failed", "private_address", [])
-
-
-class TestUrls:
-    @pytest.fixture
-    def server(self) -> Iterator[Server]:
-        page = b"<!DOCTYPE html><html><head><title>Tea</title></head><body><h1>Tea</h1><p>Oolong.</p></body></html>"
-        answers = {
-            "/tea.php": lambda call: call.send(page),
-            "/notes.md": lambda call: call.send(b"# Notes\n\nGreen tea."),
-            "/missing": not_found,
-        }
-        with serving(answers) as server:
-            yield server
-
-    def test_each_address_is_a_file_with_its_own_outcome(self, client: Client, server: Server) -> None:
-        urls = [f"{server.url}/tea.php?x=1", f"{server.url}/notes.md", f"{server.url}/missing"]
-        key = make(client, kind="urls", urls=urls).json()["id"]
-        job = run(client, key)
-        assert job.state == "partial"
-        assert sources() == sorted(urls[:2])
-        assert Document.objects.get(source=urls[0]).media_type == "text/html"
-        failed = Item.objects.get(job=job, state="failed")
-        assert (failed.source, failed.code) == (urls[2], "fetch_failed")
-        assert "404" in failed.error
-        assert (run(client, key).result or {})["unchanged"] == 2
-
-    def test_what_is_taken_off_the_list_goes(self, client: Client, server: Server) -> None:
-        urls = [f"{server.url}/tea.php", f"{server.url}/notes.md"]
-        key = make(client, kind="urls", urls=urls, remove_vanished=True).json()["id"]
-        run(client, key)
-        changed = client.patch(f"{ADDRESS}/{key}", json.dumps({"urls": urls[:1]}), "application/json")
-        assert changed.status_code == 200, changed.json()
-        assert run(client, key).result == {"unchanged": 1, "vanished": 1, "removed": 1}
-        assert sources() == urls[:1]
-
-    def test_a_page_that_is_away_keeps_its_document(self, client: Client, server: Server) -> None:
-        key = make(client, kind="urls", urls=[f"{server.url}/notes.md"], remove_vanished=True).json()["id"]
-        run(client, key)
-        server.answers = {}
-        assert run(client, key).state == "failed"
-        assert sources() == [f"{server.url}/notes.md"]
-
-    def test_private_addresses_are_not_asked(self, client: Client, server: Server, settings: Any) -> None:
-        allow(settings, networks=())
-        job = run(client, make(client, kind="urls", urls=[f"{server.url}/notes.md", "http://[::1]/"]).json()["id"])
-        assert set(Item.objects.filter(job=job).values_list("code", flat=True)) == {"private_address"}
-        assert server.seen == []
 
 
 @pytest.mark.parametrize(
