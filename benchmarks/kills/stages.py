@@ -28,8 +28,6 @@ FRAMES: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
 )
 #: So long a stage may take to come; a worker that was killed before loads its model first.
 REACHED_SECONDS = 90.0
-#: Less than the server's own patience with a lock (VectorDatabase:LockTimeoutSeconds).
-WAITING_SECONDS = 8.0
 
 _LOCK = "LOCK TABLE stores_postingblock IN SHARE MODE"
 _WAITING = """
@@ -96,14 +94,14 @@ def reached(server: Server, name: str, stage: str) -> Iterator[Sight]:
     """Wait until something is committed and the worker is at the stage with what comes next.
 
     For the writing the worker is kept in it: until the end of the block somebody holds the table that it writes to
-    last. Raises StageMissed.
+    last. It would wait for ten seconds (VectorDatabase:LockTimeoutSeconds). Raises StageMissed.
     """
     url = server.database_url()
     deadline = time.monotonic() + REACHED_SECONDS
     while not ((done := progress(url, name)).documents and done.in_hand):
         _give_up_after(deadline, stage)
     with held_back(url) if stage == WRITING else nullcontext():
-        deadline = time.monotonic() + (WAITING_SECONDS if stage == WRITING else REACHED_SECONDS)
+        deadline = time.monotonic() + REACHED_SECONDS
         while True:
             done = progress(url, name)
             if (stage != WRITING or waits(url)) and stage_of(server.stacks("worker")) == stage:
