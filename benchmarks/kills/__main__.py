@@ -7,6 +7,7 @@ stage with kill -9. Ends with exit status 1 when a file was lost, a chunk double
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks.kills import cells
-from benchmarks.kills.cells import Cell, Outcome
+from benchmarks.kills.cells import Cell
 from benchmarks.kills.corpus import files
 from benchmarks.kills.server import Server
 
@@ -49,6 +50,8 @@ def main(arguments: Sequence[str]) -> int:
         wanted = chosen(options.only)
     except ValueError as error:
         parser.error(str(error))
+    # So that the server is stopped then, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with ExitStack() as stack:
         folder = options.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ragsite-kills-")))
         server = Server(folder.resolve())
@@ -68,18 +71,13 @@ def _matrix(server: Server, wanted: Sequence[Cell]) -> int:
                 server, cell, name=f"{cell.victim}-{cell.stage}-{attempt}", files=sent, expected=expected
             )
             print(outcome.row(), flush=True)
-            if not _is_to_be_repeated(outcome):
+            if not outcome.is_to_be_repeated:
                 break
         if not outcome.is_good:
             failed += 1
             print(server.tail(), file=sys.stderr, flush=True)
     print(f"\n{len(wanted) - failed} of {len(wanted)} cells are good.")
     return 1 if failed else 0
-
-
-def _is_to_be_repeated(outcome: Outcome) -> bool:
-    """Where the stage was missed and nothing else is wrong that another run could hide."""
-    return not outcome.seen and not outcome.verdict.lost and not outcome.verdict.duplicated
 
 
 if __name__ == "__main__":

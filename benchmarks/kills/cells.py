@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import httpx
+import psycopg
 import redis
 
 from benchmarks.kills import client, inventory, stages
@@ -56,10 +58,21 @@ class Outcome:
     revivals: int = 0
     verdict: Verdict = field(default_factory=Verdict)
 
+    #: Whether the kill came at another stage, or not at all.
+    missed: bool = False
+
     @property
     def is_good(self) -> bool:
-        in_time = self.ended is not None and self.ended <= PROMISED_SECONDS
-        return bool(self.seen) and in_time and self.verdict.is_good
+        return bool(self.seen) and self._is_in_order
+
+    @property
+    def is_to_be_repeated(self) -> bool:
+        """Whether the stage was missed, and nothing came to light that another run would hide."""
+        return self.missed and (self.ended is None or self._is_in_order)
+
+    @property
+    def _is_in_order(self) -> bool:
+        return self.ended is not None and self.ended <= PROMISED_SECONDS and self.verdict.is_good
 
     def row(self) -> str:
         """A line of the table."""
@@ -95,24 +108,38 @@ def undisturbed(server: Server, files: Sequence[File]) -> tuple[Inventory, float
 def run(server: Server, cell: Cell, *, name: str, files: Sequence[File], expected: Inventory) -> Outcome:
     """Send the files to a new collection of that name, kill, wait, and compare."""
     outcome = Outcome(cell=cell)
-    client.wait_until_at_rest(server)
-    starts = server.starts
-    ids = client.send(server, name, parts(files) if cell.stage == FLUSHED else [files])
+    ids: list[str] = []
     try:
+        client.wait_until_at_rest(server)
+        starts = server.starts
+        ids += client.send(server, name, parts(files) if cell.stage == FLUSHED else [files])
         restarted = _flush(server, outcome, name, ids) if cell.stage == FLUSHED else _kill(server, outcome, name)
         rows = client.wait_until_ended(server, ids, seconds=PATIENCE_SECONDS)
-    except (stages.StageMissed, TimeoutError) as error:
-        outcome.verdict.wrong.append(str(error))
-        return outcome
-    outcome.ended = time.monotonic() - restarted
-    outcome.revivals = server.starts - starts
+        outcome.ended = time.monotonic() - restarted
+        outcome.revivals = server.starts - starts
+        _compare(server, outcome, name, files, expected, rows)
+        outcome.missed = not outcome.seen
+    except (stages.StageMissed, TimeoutError, httpx.HTTPError, psycopg.Error) as error:
+        outcome.missed = isinstance(error, stages.StageMissed)
+        outcome.verdict.wrong.append(f"{type(error).__name__}: {error}")
+        client.cancel(server, ids)
+    return outcome
+
+
+def _compare(
+    server: Server,
+    outcome: Outcome,
+    name: str,
+    files: Sequence[File],
+    expected: Inventory,
+    rows: Sequence[client.JobRow],
+) -> None:
     outcome.attempts = max(row.attempts for row in rows)
     outcome.verdict = inventory.compare(inventory.read(server.database_url(), name), expected)
     inventory.count_canaries(outcome.verdict, client.canary_hits(server, name, files))
     outcome.verdict.wrong += [f"a job is {row.state}" for row in rows if row.state != "succeeded"]
     if kept := sum(row.payloads for row in rows):
         outcome.verdict.wrong.append(f"the bytes of {kept} files were not dropped")
-    return outcome
 
 
 def _kill(server: Server, outcome: Outcome, name: str) -> float:

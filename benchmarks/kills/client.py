@@ -84,6 +84,13 @@ def wait_until_ended(server: Server, ids: Sequence[str], *, seconds: float) -> l
     return wait_for(look, seconds=seconds, what="the end of the job", pause=0.2)
 
 
+def cancel(server: Server, ids: Sequence[str]) -> None:
+    """Ask jobs to stop, as well as that goes: what is not waited for must not be at work in the next cell."""
+    for job_id in ids:
+        with suppress(httpx.HTTPError):
+            server.http.post(f"/api/rag/jobs/{job_id}/cancel")
+
+
 def canary_hits(server: Server, name: str, files: Sequence[File]) -> dict[str, int]:
     """How many passages a search for each file's own word finds that hold it, by the file's name."""
     return {file.name: _hits(server, name, file.canary) for file in files}

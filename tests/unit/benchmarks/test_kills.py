@@ -204,6 +204,20 @@ def test_a_cell_is_good_only_when_all_of_it_is() -> None:
         assert "FAILED" in broken.row()
 
 
+def test_only_a_cell_whose_stage_was_missed_is_run_again() -> None:
+    missed = Outcome(cell=EVERY[0], missed=True)
+    assert missed.is_to_be_repeated, "the stage was not seen, and nobody was killed"
+    unconfirmed = replace(missed, ended=1.0)
+    assert unconfirmed.is_to_be_repeated
+    for told in (
+        replace(unconfirmed, missed=False),
+        replace(unconfirmed, ended=PROMISED_SECONDS + 0.1),
+        replace(unconfirmed, verdict=Verdict(lost={"a"})),
+        replace(unconfirmed, verdict=Verdict(wrong=["a job is failed"])),
+    ):
+        assert not told.is_to_be_repeated
+
+
 def test_each_file_has_a_word_of_its_own() -> None:
     sent = files()
     contents = b"".join(file.content for file in sent)
