@@ -8,17 +8,24 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from django.db import OperationalError, transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
-from psycopg.errors import DeadlockDetected, LockNotAvailable, SerializationFailure
+from psycopg.errors import (
+    AdminShutdown,
+    CannotConnectNow,
+    CrashShutdown,
+    DeadlockDetected,
+    LockNotAvailable,
+    SerializationFailure,
+)
 
 from core_app.ports import Vectors
 from core_app.wiring import app_settings
 from ingest_app import maintenance
 from ingest_app.embedding import Embedding
 from ingest_app.indexing import Draft, draft_item, write_draft
-from ingest_app.leases import ENDS, CancelledError, Heartbeat, Lease, StoppedError, hold
+from ingest_app.leases import ENDS, CancelledError, Heartbeat, Lease, StoppedError, WritingCutOffError, hold
 from ingest_app.models import Item
 from ingest_app.outcomes import fail, record
 
@@ -31,6 +38,17 @@ ITEMS_TOGETHER = 32
 BYTES_TOGETHER = 16 * 1024 * 1024
 #: Failures of a statement that have to do with other writers, never with the work in hand.
 NOT_THE_WORKS = (LockNotAvailable, DeadlockDetected, SerializationFailure)
+#: Postgres ends or has just begun, and says so.
+GONE = (AdminShutdown, CrashShutdown, CannotConnectNow)
+
+
+def is_lost(error: Exception) -> bool:
+    """Whether the database went away, rather than refused a statement."""
+    return _is_silent(error) or isinstance(error.__cause__, GONE)
+
+
+def _is_silent(error: Exception) -> bool:
+    return getattr(error.__cause__, "sqlstate", None) is None
 
 
 class ItemWork:
@@ -110,9 +128,17 @@ class ItemWork:
             return
         for draft, own in zip(done.drafts, vectors or (), strict=vectors is not None):
             self._heartbeat.check()
-            self._attempt(draft.item, partial(write_draft, lease=self._lease, draft=draft, vectors=own))
+            self._write(draft, own)
         for draft in done.drafts:
             del self._begun[draft.item.pk]
+
+    def _write(self, draft: Draft, vectors: Vectors) -> None:
+        try:
+            self._attempt(draft.item, partial(write_draft, lease=self._lease, draft=draft, vectors=vectors))
+        except (OperationalError, InterfaceError) as error:
+            if _is_silent(error):
+                raise WritingCutOffError(draft.item) from error
+            raise
 
     def _vectors(self, done: Embedding) -> list[Vectors] | None:
         """What the model made of the drafts. None where it failed: several come again then, each alone."""

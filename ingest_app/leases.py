@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from collections_app.services import CollectionGone
 from core_app.wiring import app_settings
-from ingest_app.models import Job
+from ingest_app.models import Item, Job
 
 logger = logging.getLogger(__name__)
 
@@ -35,8 +35,24 @@ class StoppedError(Exception):
     """This process was asked to stop; the job goes back to the queue."""
 
 
+class WritingCutOffError(Exception):
+    """The connection broke without a word while this item was written."""
+
+    def __init__(self, item: Item) -> None:
+        super().__init__(item)
+        self.item = item
+
+
 #: The job, the process or the database ends: no outcome of the work, whoever holds the job next decides.
-ENDS = (LeaseLostError, CancelledError, StoppedError, CollectionGone, OperationalError, InterfaceError)
+ENDS = (
+    LeaseLostError,
+    CancelledError,
+    StoppedError,
+    WritingCutOffError,
+    CollectionGone,
+    OperationalError,
+    InterfaceError,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,12 +11,11 @@ from types import MappingProxyType
 
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
-from psycopg.errors import AdminShutdown, CannotConnectNow, CrashShutdown
 
 from collections_app.services import CollectionGone
 from ingest_app import emptying, maintenance, syncing
 from ingest_app.dispatching import QUEUES, dispatch
-from ingest_app.item_work import NOT_THE_WORKS, ItemWork, give_back
+from ingest_app.item_work import NOT_THE_WORKS, ItemWork, give_back, is_lost
 from ingest_app.itemless import attempt
 from ingest_app.leases import (
     CancelledError,
@@ -24,6 +23,7 @@ from ingest_app.leases import (
     Lease,
     LeaseLostError,
     StoppedError,
+    WritingCutOffError,
     claim,
     free_jobs,
     release,
@@ -38,8 +38,6 @@ logger = logging.getLogger(__name__)
 ANNOUNCED_PER_ROUND = 20
 #: How long a worker waits for a database that went away before it leaves the job to its lease.
 OUTAGE_SECONDS = 600
-#: Postgres ends or has just begun.
-GONE = (AdminShutdown, CrashShutdown, CannotConnectNow)
 
 
 def run_job(*, job_id: uuid.UUID, stopping: Callable[[], bool], outage_seconds: float = OUTAGE_SECONDS) -> None:
@@ -66,21 +64,18 @@ def run_job(*, job_id: uuid.UUID, stopping: Callable[[], bool], outage_seconds: 
         raise
     except (LeaseLostError, CollectionGone):
         logger.warning("job %s is no longer ours", job_id)
+    except WritingCutOffError as error:
+        logger.warning("job %s: the database went away while item %s was written", job_id, error.item.ordinal)
+        _release_after_outage(lease, stopping, outage_seconds, cut_off=error.item)
     except (OperationalError, InterfaceError) as error:
-        # A lock that took too long, or a database that went away.
         logger.warning("job %s goes back to the queue: %s", job_id, str(error).partition("\n")[0])
-        if connection.in_atomic_block or connection.is_usable():
-            counts = _is_of_the_work(error)
+        if is_lost(error):
+            _release_after_outage(lease, stopping, outage_seconds)
+        else:
+            # Whatever is no other writer's doing will come again, such as a full disk.
+            counts = not isinstance(error.__cause__, NOT_THE_WORKS)
             until = timezone.now() + pause(lease.attempts) if counts else None
             release(lease=lease, attempt_counts=counts, until=until)
-        else:
-            _release_after_outage(lease, stopping, outage_seconds)
-
-
-def _is_of_the_work(error: Exception) -> bool:
-    """Whether it will come again, such as a full disk; not other writers, nor a database that went away."""
-    lost = getattr(error.__cause__, "sqlstate", None) is None or isinstance(error.__cause__, GONE)
-    return not lost and not isinstance(error.__cause__, NOT_THE_WORKS)
 
 
 def _rechunk(lease: Lease, heartbeat: Heartbeat) -> None:
@@ -118,16 +113,24 @@ WORK: Mapping[str, Callable[[Lease, Heartbeat], None]] = MappingProxyType(
 )
 
 
-def _release_after_outage(lease: Lease, stopping: Callable[[], bool], seconds: float) -> None:
+def _release_after_outage(
+    lease: Lease, stopping: Callable[[], bool], seconds: float, *, cut_off: Item | None = None
+) -> None:
     """Wait for the database and give the job back; that the database went away counts against no file.
 
-    Should it stay away for longer, the lease runs out by itself, and the attempt counts.
+    But for one that was being written when its connection broke without a word: should that be what brings the
+    database down, it is set aside after as many tries as any other. Should the database stay away for longer, the
+    lease runs out by itself, and the attempt counts.
     """
     ends = time.monotonic() + seconds
+    innocent = Item.objects.filter(job_id=lease.job_id)
+    if cut_off is not None:
+        innocent = innocent.exclude(pk=cut_off.pk)
     while time.monotonic() < ends and not stopping():
-        connection.close()
+        if not connection.in_atomic_block:
+            connection.close()
         try:
-            give_back(lease=lease, items=Item.objects.filter(job_id=lease.job_id))
+            give_back(lease=lease, items=innocent)
             release(lease=lease)
         except (OperationalError, InterfaceError):
             time.sleep(1)

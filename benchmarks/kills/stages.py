@@ -19,7 +19,7 @@ FRAMES: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
     {
         PARSING: (("ingest_app/parsing/sandbox.py", "_exchange"),),
         EMBEDDING: (
-            ("ingest_app/indexing.py", "embed_drafts"),
+            ("ingest_app/embedding.py", "embed_drafts"),
             ("inference_app/sentence_transformer.py", "embed_documents"),
         ),
         # Document, chunks and vectors are written then, and none of it is committed.

@@ -14,9 +14,9 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 from collections_app.models import Document
 from collections_app.services import CollectionGone, create_collection, delete_collection, lock_collection
 from core_app.errors import Conflict, RagsiteError
-from ingest_app import item_work, services
+from ingest_app import indexing, item_work, services
 from ingest_app.leases import claim, hold
-from ingest_app.models import Item, Job, Payload
+from ingest_app.models import Connector, Item, Job, Payload
 from ingest_app.steering import cancel_job, retry_job
 from ingest_app.submitting import Source, submit
 from ingest_app.work import run_job
@@ -144,6 +144,37 @@ def in_thread(work_: Callable[[], None]) -> threading.Thread:
     thread = threading.Thread(target=run)
     thread.start()
     return thread
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kind", [Job.Kind.INGEST, Job.Kind.SYNC])
+def test_a_connection_that_breaks_silently_counts_for_what_was_written_alone(
+    monkeypatch: pytest.MonkeyPatch, kind: Job.Kind
+) -> None:
+    """Should it be what brings the database down, it is set aside in the end, and the others are indexed."""
+    collection = create_collection(name="c")
+    sources = [Source(name=f"s{n}", content=f"version {n}".encode(), is_text=True) for n in range(3)]
+    job = submit(collection_name="c", sources=sources)
+    connector = Connector.objects.create(collection=collection, kind="urls", origin="urls:1")
+    Job.objects.filter(pk=job.pk).update(kind=kind, connector=connector, result={})
+    original = indexing.write_draft
+
+    def breaking(*, draft: Any, **others: Any) -> None:
+        if draft.item.source == "s1":
+            raise OperationalError("server closed the connection unexpectedly") from ConnectionError()
+        original(draft=draft, **others)
+
+    monkeypatch.setattr(item_work, "write_draft", breaking)
+    run_job(job_id=job.pk, stopping=never)
+    job.refresh_from_db()
+    tries = dict(Item.objects.filter(job=job).values_list("source", "attempts"))
+    assert (job.state, tries) == ("queued", {"s0": 1, "s1": 1, "s2": 0})
+    for _ in range(3):
+        run_job(job_id=job.pk, stopping=never)
+    job.refresh_from_db()
+    outcomes = list(Item.objects.filter(job=job).order_by("ordinal").values_list("state", "code"))
+    assert job.state == "partial"
+    assert outcomes == [("succeeded", ""), ("failed", "quarantined"), ("succeeded", "")]
 
 
 @pytest.mark.django_db(transaction=True)
