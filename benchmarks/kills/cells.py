@@ -165,7 +165,7 @@ def _confirmed(server: Server, cell: Cell, name: str, sight: stages.Sight) -> st
     if cell.victim == "postgres" and cell.stage == stages.WRITING:
         return "kept there by a lock until the crash"
     if cell.victim != "worker":
-        return "still there after it" if stages.stage_of(server.stacks("worker")) == cell.stage else ""
+        return "still there after it" if cell.stage in stages.stages_of(server.stacks("worker")) else ""
     url = server.database_url()
     if cell.stage == stages.WRITING:
         return "its transaction open after it" if stages.waits(url) else ""

@@ -34,11 +34,11 @@ class File:
 
 
 def files() -> list[File]:
-    """In the order of work: one is written before the slow page is parsed, two are embedded after it."""
+    """In the order of work: while the slow page is parsed one is written and one with the model, another comes later."""
     return [
         _book("first.md", "wrenalpha"),
-        _slow_page("slow.html", "wrenbravo"),
         _book("second.md", "wrencharlie"),
+        _slow_page("slow.html", "wrenbravo"),
         _book("third.md", "wrendelta"),
         File(name="rows.csv", content=b"thing,where\nwrenecho,harbour\nlantern,orchard\n", canary="wrenecho"),
         File(name="note.txt", content=b"A short note about wrenfoxtrot and the tide.\n", canary="wrenfoxtrot"),
@@ -47,7 +47,7 @@ def files() -> list[File]:
 
 def parts(found: Sequence[File]) -> list[list[File]]:
     """Three jobs: the first is at the slow page while the others wait."""
-    return [list(found[:2]), list(found[2:3]), list(found[3:])]
+    return [list(found[:3]), list(found[3:4]), list(found[4:])]
 
 
 def _book(name: str, canary: str) -> File:

@@ -74,12 +74,13 @@ class Sight:
         return f"`{function}` {gap:.0f} ms before with {self.progress.chunks} chunks committed"
 
 
-def stage_of(stacks: str) -> str | None:
-    """The stage that a dump of stacks shows; None for anything else that a worker does."""
-    for stage, frames in FRAMES.items():
-        if all(re.search(rf'{re.escape(file)}", line \d+ in {function}\n', stacks) for file, function in frames):
-            return stage
-    return None
+def stages_of(stacks: str) -> set[str]:
+    """The stages that a dump of stacks shows: while a thread embeds, another reads or writes."""
+    return {
+        stage
+        for stage, frames in FRAMES.items()
+        if all(re.search(rf'{re.escape(file)}", line \d+ in {function}\n', stacks) for file, function in frames)
+    }
 
 
 def progress(url: str, name: str) -> Progress:
@@ -104,7 +105,7 @@ def reached(server: Server, name: str, stage: str) -> Iterator[Sight]:
         deadline = time.monotonic() + REACHED_SECONDS
         while True:
             done = progress(url, name)
-            if (stage != WRITING or waits(url)) and stage_of(server.stacks("worker")) == stage:
+            if (stage != WRITING or waits(url)) and stage in stages_of(server.stacks("worker")):
                 yield Sight(stage=stage, at=time.monotonic(), progress=done)
                 return
             _give_up_after(deadline, stage)
