@@ -159,9 +159,9 @@ def lock_collection(*, collection_id: int) -> Collection:
     return collection
 
 
-def bound_waiting() -> None:
-    """Have the rest of the transaction wait for no lock longer than the setting says."""
-    timeout = int(app_settings().vector_database.lock_timeout_seconds * 1000)
+def bound_waiting(*, seconds: float | None = None) -> None:
+    """Have the rest of the transaction wait for no lock longer than so, or than the setting says."""
+    timeout = int((app_settings().vector_database.lock_timeout_seconds if seconds is None else seconds) * 1000)
     with connection.cursor() as cursor:
         cursor.execute(statement("collections_app", "set_lock_timeout"), {"milliseconds": f"{timeout}ms"})
 

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
+from django.utils.text import Truncator
 from unfold.contrib.filters.admin import RelatedDropdownFilter  # type: ignore[import-untyped]
 
 from collections_app.models import Collection
@@ -24,13 +25,14 @@ from ingest_app.connectors import (
     change_connector,
     create_connector,
     delete_connector,
-    last_job,
+    last_jobs,
     run_connector,
 )
 from ingest_app.models import Connector, Job
 from ingest_app.selectors import list_jobs, reports
 
 JOBS_SHOWN = 10
+PLACE_CHARACTERS = 60
 
 
 @admin.register(Connector)
@@ -59,7 +61,7 @@ class ConnectorAdmin(ServiceAdmin):
 
     @admin.display(description="Place", ordering="location")
     def place(self, row: Connector) -> str:
-        return str(row)
+        return Truncator(str(row)).chars(PLACE_CHARACTERS)
 
     @admin.display(description="Kind", ordering="kind")
     def of_kind(self, row: Connector) -> str:
@@ -75,7 +77,7 @@ class ConnectorAdmin(ServiceAdmin):
 
     @admin.display(description="Last run")
     def last_run(self, row: Connector) -> SafeString | str:
-        job = last_job(connector=row)
+        job = last_jobs(connectors=[row]).get(row.pk)
         return label(f"{job.get_state_display()} {ago(job.created_at)}", TONES[job.state]) if job else "never"
 
     def add_view(

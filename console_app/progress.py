@@ -81,6 +81,8 @@ def _outcome(job: Job) -> str:
 def _sentence_of_sync(report: JobReport) -> str:
     """A sync says what it found beside its files; while it reads, how far that is."""
     job, found = report.job, report.job.result or {}
+    if job.state == Job.State.QUEUED and not report.total:
+        return "Waiting for a worker."
     if job.finished_at is None or job.state == Job.State.CANCELLED:
         items = _sentence_of_items(report)
         return f"{job.step} {items}" if job.step and job.state == Job.State.RUNNING else items
@@ -89,6 +91,7 @@ def _sentence_of_sync(report: JobReport) -> str:
     if job.dry_run:
         kinds = {"new": "new", "changed": "changed", "archive": "archives to look into", "unchanged": "unchanged"}
         parts = [f"{found.get(kind, 0):,} {text}" for kind, text in kinds.items()]
+        parts += [f"{found['adopted']:,} in the place of others"] if found.get("adopted") else []
         return f"Would find {', '.join(parts)}; {found.get('vanished', 0):,} gone. Nothing was changed."
     parts = [f"{report.done:,} indexed", f"{found.get('unchanged', 0) + report.skipped:,} unchanged"]
     parts += [f"{report.failed:,} failed"] if report.failed else []
@@ -125,7 +128,14 @@ def _sentence_of_items(report: JobReport) -> str:
 def would_change(job: Job) -> dict[str, list[str]]:
     """The names that a dry run found, by what would become of them; the first of each kind."""
     names: dict[str, list[str]] = (job.result or {}).get("names", {}) if job.dry_run else {}
-    called = {"new": "new", "changed": "changed", "archive": "archives", "refused": "refused", "vanished": "gone"}
+    called = {
+        "new": "new",
+        "changed": "changed",
+        "adopted": "takes the place of another",
+        "archive": "archives",
+        "refused": "refused",
+        "vanished": "gone",
+    }
     return {text: names[kind] for kind, text in called.items() if names.get(kind)}
 
 

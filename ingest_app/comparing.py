@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -14,13 +14,13 @@ from collections_app.services import lock_collection, touch
 from core_app.errors import Conflict, InvalidInput, RagsiteError
 from ingest_app.indexing import content_hash_of, remove_chunks
 from ingest_app.leases import Lease, hold
-from ingest_app.models import Connector
 from ingest_app.origins.found import FoundFile, Unreadable
+from ingest_app.ownership import other_origins, taken_by_another
 from ingest_app.parsing import sniff
 from ingest_app.parsing.media_types import ZIP
 
 #: Documents removed in one transaction: a collection is locked for no longer than that takes.
-REMOVED_TOGETHER = 200
+REMOVED_TOGETHER = 50
 
 
 class Difference(StrEnum):
@@ -28,6 +28,8 @@ class Difference(StrEnum):
 
     NEW = "new"
     CHANGED = "changed"
+    #: New here, but a document of this name came another way: it is replaced, and belongs to this place then.
+    ADOPTED = "adopted"
     #: Which of its files changed is seen once it is taken apart.
     ARCHIVE = "archive"
     UNCHANGED = "unchanged"
@@ -70,22 +72,25 @@ class Comparison:
         #: The marks of other connectors: what these brought is not taken from them.
         self._others: Sequence[str] = ()
         if collection is not None:
-            ready = Document.objects.filter(collection=collection, origin=origin, state=Document.State.READY)
+            # Those whose last version failed are looked at again: their error is to go, too.
+            ready = Document.objects.filter(
+                collection=collection, origin=origin, state=Document.State.READY, error_code=""
+            )
             self._known = dict(ready.values_list("source", "content_hash"))
-            others = Connector.objects.filter(collection=collection).exclude(origin=origin)
-            self._others = list(others.values_list("origin", flat=True))
+            self._others = other_origins(collection_id=collection.pk, origin=origin)
 
     def files(self, found: Iterable[FoundFile], *, but: Container[str] = ()) -> Iterator[Compared]:
         """Each file with what is to be done. Those named in `but` are known to be there and not read."""
         for file in found:
             if file.name in self._present:
+                twice = Conflict("Another file has the same name. Give each its own.", code="duplicate_source")
+                yield Compared(name=file.name, difference=Difference.REFUSED, problem=twice)
                 continue
             self._present.add(file.name)
             if file.name in but:
                 self._archives.append(file.name)
                 continue
             try:
-                self._check_owner(file.name)
                 yield self._compare(file.name, file.read())
             except (Unreadable, Conflict) as error:
                 self._archives.append(file.name)
@@ -120,7 +125,7 @@ class Comparison:
             return Compared(name=name, difference=Difference.ARCHIVE, content=content)
         known = self._known.get(name)
         if known is None or self._collection is None:
-            return Compared(name=name, difference=Difference.NEW, content=content)
+            return Compared(name=name, difference=self._difference_of_new(name), content=content)
         same = known == content_hash_of(
             collection=self._collection, name=name, content=content, metadata=self._metadata
         )
@@ -128,23 +133,32 @@ class Comparison:
             return Compared(name=name, difference=Difference.UNCHANGED)
         return Compared(name=name, difference=Difference.CHANGED, content=content)
 
-    def _check_owner(self, name: str) -> None:
-        if not self._others or name in self._known:
-            return
-        if Document.objects.filter(collection=self._collection, source=name, origin__in=self._others).exists():
-            raise Conflict(
-                "Another connector of this collection has a file of this name. Give one of them a prefix.",
-                code="taken_by_another",
-            )
+    def _difference_of_new(self, name: str) -> Difference:
+        """Raises Conflict where another connector has brought a document of this name."""
+        found = Document.objects.filter(collection=self._collection, source=name).values_list("origin", flat=True)
+        origin = found.first()
+        if origin is None or origin == self._origin:
+            return Difference.NEW
+        if origin in self._others:
+            raise taken_by_another()
+        return Difference.ADOPTED
 
 
-def remove_vanished(*, collection: Collection, sources: Sequence[str], origin: str, lease: Lease | None = None) -> int:
+def remove_vanished(
+    *,
+    collection: Collection,
+    sources: Sequence[str],
+    origin: str,
+    lease: Lease | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> int:
     """Remove these documents, as long as they still are of that origin; the number removed.
 
-    Within a job its lease is held meanwhile.
+    Within a job its lease is held meanwhile. `check` is called before each portion and may raise.
     """
     removed = 0
     for start in range(0, len(sources), REMOVED_TOGETHER):
+        check()
         with transaction.atomic():
             locked = lock_collection(collection_id=collection.pk)
             if lease is not None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -26,14 +27,20 @@ from ingest_app.places import Place, check_allowed
 from ingest_app.steering import finish_cancelled
 from ingest_app.submitting import MAX_SOURCE_BYTES, clean_json, clean_text
 
+logger = logging.getLogger(__name__)
+
 #: Of one collection.
 MOST_CONNECTORS = 100
 MOST_URLS = 10_000
 #: How often a place may be read.
 SHORTEST, LONGEST = 60, 31 * 24 * 3600
 MOST_PREFIX_CHARACTERS = 200
+MOST_LOCATION_BYTES = 2000
 #: Started in one round of beat; the next round comes soon.
 STARTED_PER_ROUND = 100
+DUE_WAIT_SECONDS = 0.5
+#: Ended jobs of one connector that are remembered.
+JOBS_KEPT = 50
 UNENDED = Q(finished_at__isnull=True)
 
 
@@ -110,9 +117,12 @@ def get_connector(*, collection_name: str, connector_id: uuid.UUID) -> Connector
     return found
 
 
-def last_job(*, connector: Connector) -> Job | None:
-    """What it did last, or does now."""
-    return Job.objects.filter(connector=connector).order_by("-created_at").first()
+def last_jobs(*, connectors: Iterable[Connector]) -> dict[uuid.UUID, Job]:
+    """What each did last, or does now, by the connector's key; one that never ran is missing."""
+    keys = [connector.pk for connector in connectors]
+    newest = Job.objects.select_related("collection").filter(connector__in=keys)
+    jobs = newest.order_by("connector_id", "-created_at").distinct("connector_id")
+    return {job.connector_id: job for job in jobs if job.connector_id is not None}
 
 
 def change_connector(*, connector: Connector, values: Mapping[str, Any]) -> Connector:
@@ -129,7 +139,7 @@ def change_connector(*, connector: Connector, values: Mapping[str, Any]) -> Conn
         held = Connector.objects.select_for_update(no_key=True, of=("self",)).filter(pk=connector.pk).first()
         if held is None:
             raise NotFound(f"Connector '{connector.pk}' not found", code="connector_not_found")
-        if "every_seconds" in values:
+        if values.get("every_seconds", held.every_seconds) != held.every_seconds:
             _check_schedule(values["every_seconds"])
             held.every_seconds = values["every_seconds"]
             held.next_run_at = _next_run(held.every_seconds, timezone.now())
@@ -146,6 +156,9 @@ def change_connector(*, connector: Connector, values: Mapping[str, Any]) -> Conn
 def delete_connector(*, connector: Connector) -> None:
     """Forget a connector; its documents stay. A job of it that has not ended is cancelled."""
     with transaction.atomic():
+        # The connector before its jobs, as whoever makes one of them.
+        bound_waiting()
+        Connector.objects.select_for_update(of=("self",)).filter(pk=connector.pk).first()
         for job in Job.objects.select_for_update(no_key=True).filter(UNENDED, connector=connector):
             job.cancel_requested = True
             if job.lease_expires_at is None or job.lease_expires_at < timezone.now():
@@ -168,17 +181,31 @@ def run_connector(*, connector: Connector, dry_run: bool = False) -> Job:
 def run_due() -> int:
     """Queue the reading of connectors whose time has come; the number queued.
 
-    One that is being read still is left out this time. However many processes ask, each is queued once.
+    One that is being read still is left out this time. However many processes ask, each is queued once. One that
+    somebody else holds, such as who deletes its collection, waits for the next round.
     """
+    due = Connector.objects.filter(next_run_at__lte=timezone.now()).order_by("next_run_at")
     queued = 0
+    for key in list(due.values_list("pk", flat=True)[:STARTED_PER_ROUND]):
+        try:
+            queued += _run_if_due(key)
+        except (OperationalError, NotFound) as error:
+            logger.warning("connector %s was not run this time: %s", key, str(error).partition("\n")[0])
+    return queued
+
+
+def _run_if_due(key: uuid.UUID) -> bool:
     with transaction.atomic():
+        # Shorter than the database takes to call two who wait for each other a deadlock.
+        bound_waiting(seconds=DUE_WAIT_SECONDS)
         now = timezone.now()
         held = Connector.objects.select_for_update(no_key=True, skip_locked=True, of=("self",))
-        for connector in held.filter(next_run_at__lte=now).order_by("next_run_at")[:STARTED_PER_ROUND]:
-            connector.next_run_at = _next_run(connector.every_seconds, now)
-            connector.save(update_fields=["next_run_at"])
-            queued += _request(connector) is not None
-    return queued
+        connector = held.filter(pk=key, next_run_at__lte=now).first()
+        if connector is None:
+            return False
+        connector.next_run_at = _next_run(connector.every_seconds, now)
+        connector.save(update_fields=["next_run_at"])
+        return _request(connector) is not None
 
 
 def _request(connector: Connector, *, dry_run: bool = False) -> Job | None:
@@ -188,10 +215,16 @@ def _request(connector: Connector, *, dry_run: bool = False) -> Job | None:
             Job.objects.bulk_create([job], ignore_conflicts=True)
             if not Job.objects.filter(pk=job.pk).exists():
                 return None
+            _forget_old(connector)
             transaction.on_commit(partial(dispatch, job_id=str(job.pk), kind=job.kind))
     except IntegrityError:
         raise NotFound("The connector was deleted meanwhile.", code="connector_not_found") from None
     return job
+
+
+def _forget_old(connector: Connector) -> None:
+    ended = Job.objects.filter(connector=connector, finished_at__isnull=False).order_by("-created_at")
+    Job.objects.filter(pk__in=list(ended.values_list("pk", flat=True)[JOBS_KEPT:])).delete()
 
 
 def _checked_place(new: NewConnector, key: uuid.UUID) -> Place:
@@ -204,6 +237,8 @@ def _checked_place(new: NewConnector, key: uuid.UUID) -> Place:
         if new.location or new.branch:
             raise InvalidInput("A list of addresses has neither location nor branch.", code="invalid_connector")
         return Place(kind=new.kind, location=str(key), urls=_checked_urls(new.urls), prefix=prefix)
+    if len(new.location.encode("utf-8", "ignore")) > MOST_LOCATION_BYTES:
+        raise InvalidInput(f"location: at most {MOST_LOCATION_BYTES} bytes.", code="invalid_connector")
     if new.urls:
         raise InvalidInput("urls: only a connector of the kind 'urls' has them.", code="invalid_connector")
     if new.kind == Connector.Kind.GIT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -22,12 +23,12 @@ from ingest_app.connectors import (
     create_connector,
     delete_connector,
     get_connector,
-    last_job,
+    last_jobs,
     list_connectors,
     run_connector,
 )
 from ingest_app.models import Connector
-from ingest_app.selectors import report
+from ingest_app.selectors import list_jobs, report, reports
 from ingest_app.serializers import (
     CleanedCharField,
     CleanedMetadataField,
@@ -104,8 +105,8 @@ class ConnectorsView(ApiView):
         responses={200: ConnectorListSerializer, **ERRORS},
     )
     def get(self, request: Request, name: str) -> Response:
-        found = [_present(connector) for connector in list_connectors(collection_name=name)]
-        return Response({"connectors": found, "count": len(found)})
+        found = list(list_connectors(collection_name=name))
+        return Response({"connectors": _present(found), "count": len(found)})
 
     @extend_schema(
         operation_id="create_connector",
@@ -123,7 +124,7 @@ class ConnectorsView(ApiView):
         body = NewConnectorSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         made = create_connector(collection_name=name, new=NewConnector(**body.validated_data))
-        return Response(_present(made), status=201)
+        return Response(_present([made])[0], status=201)
 
 
 class ConnectorView(ApiView):
@@ -138,7 +139,7 @@ class ConnectorView(ApiView):
         responses={200: ConnectorSerializer, **ERRORS},
     )
     def get(self, request: Request, name: str, connector_id: UUID) -> Response:
-        return Response(_present(get_connector(collection_name=name, connector_id=connector_id)))
+        return Response(_present([get_connector(collection_name=name, connector_id=connector_id)])[0])
 
     @extend_schema(
         operation_id="change_connector",
@@ -152,7 +153,7 @@ class ConnectorView(ApiView):
         body = ConnectorChangesSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         connector = get_connector(collection_name=name, connector_id=connector_id)
-        return Response(_present(change_connector(connector=connector, values=body.validated_data)))
+        return Response(_present([change_connector(connector=connector, values=body.validated_data)])[0])
 
     @extend_schema(
         operation_id="delete_connector",
@@ -187,19 +188,24 @@ class ConnectorRunView(ApiView):
         return Response(present_job(report(job=job)), status=202)
 
 
-def _present(connector: Connector) -> dict[str, Any]:
-    job = last_job(connector=connector)
-    return {
-        "id": str(connector.pk),
-        "kind": connector.kind,
-        "location": connector.location or None,
-        "branch": connector.branch or None,
-        "urls": connector.urls,
-        "prefix": connector.prefix,
-        "metadata": connector.metadata,
-        "remove_vanished": connector.remove_vanished,
-        "every_seconds": connector.every_seconds,
-        "next_run_at": connector.next_run_at,
-        "last_job": None if job is None else present_job(report(job=job, with_items=False)),
-        "created_at": connector.created_at,
-    }
+def _present(connectors: Sequence[Connector]) -> list[dict[str, Any]]:
+    jobs = last_jobs(connectors=connectors)
+    shown = reports(list_jobs().filter(pk__in=[job.pk for job in jobs.values()]))
+    by_job = {found.job.pk: present_job(found) for found in shown}
+    return [
+        {
+            "id": str(connector.pk),
+            "kind": connector.kind,
+            "location": connector.location or None,
+            "branch": connector.branch or None,
+            "urls": connector.urls,
+            "prefix": connector.prefix,
+            "metadata": connector.metadata,
+            "remove_vanished": connector.remove_vanished,
+            "every_seconds": connector.every_seconds,
+            "next_run_at": connector.next_run_at,
+            "last_job": by_job.get(jobs[connector.pk].pk) if connector.pk in jobs else None,
+            "created_at": connector.created_at,
+        }
+        for connector in connectors
+    ]

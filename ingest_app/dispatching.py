@@ -15,11 +15,12 @@ logger = logging.getLogger(__name__)
 
 RUN_JOB = "ingest.run_job"
 
-#: Somebody waits for an emptying, so it never stands behind files; a long index build holds up neither.
+#: Somebody waits for an emptying, so it never stands behind files; a long index build holds up neither, nor do places
+#: that are slow to read.
 QUEUES: Mapping[str, str] = MappingProxyType(
     {
         Job.Kind.INGEST: "default",
-        Job.Kind.SYNC: "default",
+        Job.Kind.SYNC: "sync",
         Job.Kind.RECHUNK: "default",
         Job.Kind.EMPTY: "control",
         Job.Kind.INDEX: "maintenance",

@@ -10,10 +10,11 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from core_app.errors import RagsiteError
+from core_app.errors import Conflict, RagsiteError
 from core_app.wiring import app_settings
 from ingest_app.leases import ENDS, Heartbeat, Lease, hold
 from ingest_app.models import Item, Job
+from ingest_app.steering import drop_useless_payloads
 
 logger = logging.getLogger(__name__)
 
@@ -25,14 +26,20 @@ Work = Callable[[Lease, Heartbeat], None]
 
 
 def attempt(work: Work, lease: Lease, heartbeat: Heartbeat) -> None:
-    """Do the work of a job that is held; what goes wrong is its outcome.
+    """Do the work of a job without items that is held; what goes wrong is its outcome.
 
     Work that was cut off too often is not begun again: it may be what kills its workers.
     """
-    if lease.attempts > app_settings().ingestion.max_attempts:
-        detail = f"Set aside: the work was cut off {lease.attempts - 1} times. The log has the causes; then retry."
-        _fail(lease, detail, "quarantined")
-        return
+
+    def bounded(lease: Lease, heartbeat: Heartbeat) -> None:
+        check_attempts(lease)
+        work(lease, heartbeat)
+
+    settle(bounded, lease, heartbeat)
+
+
+def settle(work: Work, lease: Lease, heartbeat: Heartbeat) -> None:
+    """Do the work of a job that is held; what goes wrong is its outcome."""
     try:
         work(lease, heartbeat)
     except ENDS:
@@ -43,6 +50,15 @@ def attempt(work: Work, lease: Lease, heartbeat: Heartbeat) -> None:
     except Exception:
         logger.exception("job %s crashed", lease.job_id)
         _fail(lease, "Could not be done because of an error on the server. Its log has the cause.", "server_error")
+
+
+def check_attempts(lease: Lease) -> None:
+    """Raise Conflict where the work was cut off too often."""
+    if lease.attempts > app_settings().ingestion.max_attempts:
+        raise Conflict(
+            f"Set aside: the work was cut off {lease.attempts - 1} times. The log has the causes; then retry.",
+            code="quarantined",
+        )
 
 
 def tell(*, lease: Lease, step: str, done: int = 0, total: int = 0) -> None:
@@ -68,6 +84,7 @@ def _fail(lease: Lease, detail: str, code: str) -> None:
         # Of a sync that ended before its time.
         unfinished = Item.objects.filter(job=job, state__in=(Item.State.QUEUED, Item.State.RUNNING))
         unfinished.update(state=Item.State.CANCELLED)
+        drop_useless_payloads(job=job)
         job.error = detail
         job.code = code
         job.save()

@@ -49,7 +49,9 @@ class Connector(models.Model):
         constraints = [models.UniqueConstraint(fields=("collection", "origin"), name="connector_origin")]
 
     def __str__(self) -> str:
-        return self.location or f"{len(self.urls)} addresses"
+        if self.location:
+            return f"{self.location}#{self.branch}" if self.branch else self.location
+        return "1 address" if len(self.urls) == 1 else f"{len(self.urls)} addresses"
 
 
 class Job(models.Model):
@@ -85,7 +87,13 @@ class Job(models.Model):
     )
     #: What a job of the kind `sync` reads; null for the others.
     connector = models.ForeignKey(
-        Connector, null=True, blank=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="jobs"
+        Connector,
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="jobs",
+        db_index=False,
     )
     #: It only says what would be done.
     dry_run = models.BooleanField(default=False, db_default=False)
@@ -139,6 +147,8 @@ class Job(models.Model):
         ]
         indexes = [
             models.Index(fields=("-created_at", "-id"), name="job_newest_first"),
+            # What a connector did last; also serves the foreign key.
+            models.Index(fields=("connector", "-created_at"), name="job_of_connector"),
             # What the reaper looks at: few rows, whatever the history.
             models.Index(
                 fields=("lease_expires_at",), name="job_unfinished", condition=models.Q(finished_at__isnull=True)

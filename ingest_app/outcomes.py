@@ -16,7 +16,7 @@ from core_app.wiring import app_settings
 from ingest_app.leases import Lease, hold, release
 from ingest_app.models import Item, Job
 from ingest_app.parsing import UnableToParse
-from ingest_app.steering import finish_cancelled
+from ingest_app.steering import drop_useless_payloads, finish_cancelled
 
 logger = logging.getLogger(__name__)
 
@@ -109,6 +109,7 @@ def finish(*, lease: Lease) -> None:
         job.lease_token = job.lease_expires_at = None
         job.finished_at = timezone.now()
         job.save()
+        drop_useless_payloads(job=job)
     logger.info("job %s ended: %s", job.pk, job.state)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from core_app.errors import InvalidInput, NotAllowed
@@ -12,12 +14,13 @@ from core_app.wiring import app_settings
 from ingest_app.models import Connector
 from ingest_app.origins.fetching import FetchLimits
 from ingest_app.origins.folders import files_below
-from ingest_app.origins.found import FoundFile
+from ingest_app.origins.found import FoundFile, Unreadable
 from ingest_app.origins.git import GitLimits, cloned, revision
 from ingest_app.origins.urls import UrlReader
 from ingest_app.submitting import clean_text
 
 Kind = Connector.Kind
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,11 +34,15 @@ class Place:
     urls: Sequence[str] = ()
     prefix: str = ""
 
+    def settled(self) -> Place:
+        """The same with the links in a folder's path followed: what is checked is what is read."""
+        return replace(self, location=str(_real(self.location))) if self.kind == Kind.FOLDER else self
+
     @property
     def origin(self) -> str:
         """Marks the documents that came from here."""
         if self.kind == Kind.FOLDER:
-            return clean_text(f"folder:{Path(self.location).resolve().as_posix()}")
+            return clean_text(f"folder:{_real(self.location).as_posix()}")
         at_branch = f"#{self.branch}" if self.branch else ""
         return clean_text(f"{self.kind}:{self.location}{at_branch}")
 
@@ -63,9 +70,9 @@ def check_allowed(place: Place) -> None:
     """Raise NotAllowed for a folder outside of those that the operator named: not all files are meant to be found."""
     if place.kind != Kind.FOLDER:
         return
-    folder = Path(place.location)
-    allowed = [Path(folder).resolve() for folder in app_settings().ingestion.sync_folders]
-    if not folder.is_absolute() or not any(folder.resolve().is_relative_to(root) for root in allowed):
+    allowed = [_real(folder) for folder in app_settings().ingestion.sync_folders]
+    is_absolute = Path(place.location).is_absolute()
+    if not is_absolute or not any(_real(place.location).is_relative_to(root) for root in allowed):
         raise NotAllowed(
             "Connectors may not read this folder. The operator can add it, or one above it, to Ingestion:SyncFolders.",
             code="folder_not_allowed",
@@ -76,12 +83,12 @@ def check_allowed(place: Place) -> None:
 def opened(place: Place, *, check: Callable[[], None]) -> Iterator[Opened]:
     """Read a place. `check` is called now and then and may raise. Raises InvalidInput or Unreadable where it cannot be.
 
-    A file that cannot be had raises Unreadable when it is read.
+    A file that cannot be had raises Unreadable when it is read. Where a folder's links lead is looked up once.
     """
     section = app_settings().ingestion
     if place.kind == Kind.FOLDER:
-        folder = Path(place.location)
-        if not folder.is_dir():
+        folder = _real(place.location)
+        if not _is_folder(folder):
             raise InvalidInput("There is no such folder on the server. Is it mounted?", code="no_folder")
         yield Opened(files=_named(place, files_below(folder, max_bytes=section.max_file_bytes)))
     elif place.kind == Kind.URLS:
@@ -98,8 +105,33 @@ def opened(place: Place, *, check: Callable[[], None]) -> Iterator[Opened]:
             allowed_networks=section.allowed_private_networks,
         )
         with cloned(url=place.location, branch=place.branch or None, limits=cloning, check=check) as folder:
-            files = _named(place, files_below(folder, max_bytes=section.max_file_bytes))
+            files = _named(place, _without_pointers(files_below(folder, max_bytes=section.max_file_bytes)))
             yield Opened(files=files, revision=revision(folder))
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # such as a name that is too long
+        return False
+
+
+def _real(folder: str) -> Path:
+    """Where links lead. Unlike Path.resolve it takes a loop of them for a path as any."""
+    return Path(os.path.realpath(folder))
+
+
+def _without_pointers(files: Iterator[FoundFile]) -> Iterator[FoundFile]:
+    """What Git LFS keeps elsewhere cannot be read: its pointer is not the file's text."""
+
+    def content(file: FoundFile) -> bytes:
+        found = file.read()
+        if found.startswith(_LFS_POINTER):
+            raise Unreadable("It is kept in Git LFS, which is not read. Sync a folder that holds it.", code="git_lfs")
+        return found
+
+    for file in files:
+        yield FoundFile(name=file.name, read=partial(content, file))
 
 
 def _named(place: Place, files: Iterator[FoundFile]) -> Iterator[FoundFile]:

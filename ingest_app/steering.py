@@ -8,9 +8,7 @@ from django.utils import timezone
 
 from core_app.errors import Conflict
 from ingest_app.dispatching import dispatch
-from ingest_app.models import Item, Job
-
-ENDED_BADLY = (Item.State.FAILED, Item.State.CANCELLED)
+from ingest_app.models import Item, Job, Payload
 
 
 def cancel_job(*, job: Job) -> Job:
@@ -38,6 +36,13 @@ def finish_cancelled(*, job: Job) -> None:
     job.step = ""
     job.lease_token = job.lease_expires_at = job.next_try_at = None
     job.finished_at = timezone.now()
+    drop_useless_payloads(job=job)
+
+
+def drop_useless_payloads(*, job: Job) -> None:
+    """A sync reads its files anew the next time: once it has ended, what is left of them is of no use."""
+    if job.kind == Job.Kind.SYNC:
+        Payload.objects.filter(item__job=job).delete()
 
 
 def can_be_retried(*, job: Job) -> bool:
@@ -45,7 +50,7 @@ def can_be_retried(*, job: Job) -> bool:
     if job.finished_at is None:
         return False
     if job.kind == Job.Kind.SYNC:
-        return job.connector_id is not None and job.state != Job.State.SUCCEEDED
+        return False
     if not job.has_items:
         return job.state in (Job.State.FAILED, Job.State.CANCELLED)
     return _items_to_retry(job).exists()
@@ -53,8 +58,6 @@ def can_be_retried(*, job: Job) -> bool:
 
 def retry_job(*, job: Job) -> Job:
     """Queue an ended job again: its failed and cancelled items, or the whole of one without items.
-
-    A sync reads its place again; what it has indexed already stays as it is.
 
     Raises Conflict when the job still runs, has nothing that can be tried again, or another one is on
     the same work by now.
@@ -64,10 +67,12 @@ def retry_job(*, job: Job) -> Job:
             job = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
             if job.finished_at is None:
                 raise Conflict("The job has not ended yet. Wait for it or cancel it first.", code="job_running")
+            if job.kind == Job.Kind.SYNC:
+                raise Conflict(
+                    "Run its connector again: what is indexed and has not changed is skipped.", code="run_connector"
+                )
             if not can_be_retried(job=job):
                 raise Conflict("Nothing of the job failed that could be tried again.", code="nothing_to_retry")
-            if job.kind == Job.Kind.SYNC:
-                Item.objects.filter(job=job, state__in=ENDED_BADLY).delete()
             _items_to_retry(job).update(state=Item.State.QUEUED, attempts=0, next_try_at=None, error="", code="")
             _queue(job)
             transaction.on_commit(lambda: dispatch(job_id=str(job.pk), kind=job.kind))
@@ -78,7 +83,7 @@ def retry_job(*, job: Job) -> Job:
 
 def _items_to_retry(job: Job) -> QuerySet[Item]:
     """What ended badly and could still be done: the bytes of a file are kept until it is indexed."""
-    items = Item.objects.filter(job=job, state__in=ENDED_BADLY)
+    items = Item.objects.filter(job=job, state__in=(Item.State.FAILED, Item.State.CANCELLED))
     return items.filter(payload__isnull=False) if job.kind == Job.Kind.INGEST else items
 
 
@@ -89,5 +94,4 @@ def _queue(job: Job) -> None:
     job.attempts = job.total = job.done = 0
     job.seen_version = None
     job.error = job.code = job.step = ""
-    job.result = None
     job.save()

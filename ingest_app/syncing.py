@@ -13,9 +13,10 @@ from django.db.models import Max
 
 from collections_app.services import CollectionGone
 from core_app.errors import Conflict
+from ingest_app import maintenance
 from ingest_app.comparing import Compared, Comparison, Difference, Outcome, remove_vanished
 from ingest_app.item_work import ItemWork
-from ingest_app.itemless import tell
+from ingest_app.itemless import check_attempts, tell
 from ingest_app.leases import Heartbeat, Lease, hold
 from ingest_app.models import Connector, Item, Job
 from ingest_app.outcomes import finish_or_wait
@@ -29,8 +30,6 @@ BYTES_TOGETHER = 64 * 1024 * 1024
 SECONDS_TOGETHER = 5.0
 #: Names of each kind that a dry run keeps.
 NAMES_KEPT = 50
-#: Ended jobs of one connector that are remembered.
-JOBS_KEPT = 50
 
 
 @dataclass(kw_only=True)
@@ -61,19 +60,31 @@ def run(lease: Lease, heartbeat: Heartbeat) -> None:
     connector = job.connector
     if connector is None:
         raise Conflict("The connector was deleted, so there is nothing to read.", code="connector_gone")
+    # What a worker that died had begun comes first: should a file have killed it, the file is set aside, not the sync.
+    if not _work(lease, heartbeat):
+        check_attempts(lease)
     if job.result is None:
         result = _read(lease, heartbeat, job, connector)
         with transaction.atomic():
             hold(lease=lease)
             Job.objects.filter(pk=job.pk).update(result=result)
+    while maintenance.compact(collection_id=lease.collection_id):
+        heartbeat.check()
+    finish_or_wait(lease=lease)
+
+
+def _work(lease: Lease, heartbeat: Heartbeat) -> bool:
+    """Work on the items there are; whether there were any. From then on the attempts are counted anew."""
+    if not Item.objects.filter(job_id=lease.job_id, state__in=(Item.State.QUEUED, Item.State.RUNNING)).exists():
+        return False
     ItemWork(lease, heartbeat).run()
-    if finish_or_wait(lease=lease):
-        _forget_old(connector)
+    Job.objects.filter(pk=lease.job_id, lease_token=lease.token).update(attempts=1)
+    return True
 
 
 def _read(lease: Lease, heartbeat: Heartbeat, job: Job, connector: Connector) -> dict[str, Any]:
     """What came of reading, beside the items that were made of it meanwhile."""
-    place = place_of(connector)
+    place = place_of(connector).settled()
     check_allowed(place)
     comparison = Comparison(collection=job.collection, origin=connector.origin, metadata=connector.metadata)
     progress = _Progress()
@@ -84,7 +95,7 @@ def _read(lease: Lease, heartbeat: Heartbeat, job: Job, connector: Connector) ->
             heartbeat.check()
             if not job.dry_run and batch:
                 _add_items(lease, batch, connector)
-                ItemWork(lease, heartbeat).run()
+                _work(lease, heartbeat)
         revision = source.revision
     items = Item.objects.filter(job=job).values_list("source", "code")
     outcomes = [Outcome(source=name, taken_apart=code == UNPACKED) for name, code in items]
@@ -97,10 +108,15 @@ def _read(lease: Lease, heartbeat: Heartbeat, job: Job, connector: Connector) ->
         counted = {str(kind): progress.counts[kind] for kind in Difference}
         return {**result, **counted, "names": {str(kind): names for kind, names in progress.names.items()}}
     removed = 0
-    if connector.remove_vanished:
+    # Asked for again: who switched it off meanwhile does not want them to go.
+    if Connector.objects.filter(pk=connector.pk, remove_vanished=True).exists():
         tell(lease=lease, step=f"Removing {len(vanished):,} documents that are gone.")
         removed = remove_vanished(
-            collection=connector.collection, sources=vanished, origin=connector.origin, lease=lease
+            collection=connector.collection,
+            sources=vanished,
+            origin=connector.origin,
+            lease=lease,
+            check=heartbeat.check,
         )
     return {**result, "removed": removed}
 
@@ -135,8 +151,3 @@ def _add_items(lease: Lease, batch: list[Compared], connector: Connector) -> Non
         for file, source, found in zip(batch, sources, find_problems(sources), strict=True):
             add_item(job=job, ordinal=ordinal, source=source, problem=file.problem or found)
             ordinal += 1
-
-
-def _forget_old(connector: Connector) -> None:
-    ended = Job.objects.filter(connector=connector, finished_at__isnull=False).order_by("-created_at")
-    Job.objects.filter(pk__in=list(ended.values_list("pk", flat=True)[JOBS_KEPT:])).delete()

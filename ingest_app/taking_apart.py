@@ -12,6 +12,7 @@ from core_app.errors import InvalidInput, RagsiteError
 from core_app.wiring import app_settings
 from ingest_app.leases import Lease, hold
 from ingest_app.models import Item, Payload
+from ingest_app.ownership import taken_by_another, taken_names
 from ingest_app.parsing.errors import UnableToParse
 from ingest_app.parsing.sandbox import ParserProcess
 from ingest_app.parsing.unpacking import Member
@@ -46,7 +47,13 @@ def take_apart(*, lease: Lease, item: Item, content: bytes, parser: ParserProces
         )
         for member in members
     ]
-    problems = [_problem(member) or found for member, found in zip(members, find_problems(sources), strict=True)]
+    taken = taken_names(
+        collection_id=lease.collection_id, origin=item.origin, names=[source.name for source in sources]
+    )
+    problems = [
+        _problem(member) or (taken_by_another() if source.name in taken else found)
+        for member, source, found in zip(members, sources, find_problems(sources), strict=True)
+    ]
     with transaction.atomic():
         lock_collection(collection_id=lease.collection_id)
         job = hold(lease=lease)

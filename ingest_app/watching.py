@@ -69,8 +69,14 @@ class Tally:
             return
         code_width = max(len(code) for _, code, _ in self.failures)
         for source, code, sentence in self.failures:
-            name = source if len(source) <= NAME_WIDTH else "…" + source[1 - NAME_WIDTH :]
+            name = printable(source)
+            name = name if len(name) <= NAME_WIDTH else "…" + name[1 - NAME_WIDTH :]
             yield f"{name:<{NAME_WIDTH}}  {code:<{code_width}}  {sentence}"
+
+
+def printable(name: str) -> str:
+    """A name without what a terminal would obey."""
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in name)
 
 
 def index_all(*, collection: str, sources: Iterable[Source], label: str) -> Tally:

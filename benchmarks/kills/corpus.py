@@ -34,7 +34,7 @@ class File:
 
 
 def files() -> list[File]:
-    """In the order of work: while the slow page is parsed one is written and one with the model, another comes later."""
+    """In the order of work: while the slow page is parsed, one is written and one with the model."""
     return [
         _book("first.md", "wrenalpha"),
         _book("second.md", "wrencharlie"),

@@ -51,7 +51,11 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='job',
             name='connector',
-            field=models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='jobs', to='ingest.connector'),
+            field=models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='jobs', to='ingest.connector', db_index=False),
+        ),
+        migrations.AddIndex(
+            model_name='job',
+            index=models.Index(fields=['connector', '-created_at'], name='job_of_connector'),
         ),
         migrations.AddConstraint(
             model_name='job',

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -12,26 +14,65 @@ from ingest_app.origins.found import FoundFile, Unreadable
 def files_below(folder: Path, *, max_bytes: int) -> Iterator[FoundFile]:
     """The files of a folder and the folders in it, in the order of their names, which are their places in it.
 
-    None that is hidden, and none that a link leads to outside of the folder.
+    None that is hidden, and none that a link leads to outside of the folder. A folder that cannot be listed is a file
+    that cannot be read: what was in it is not known to be gone.
     """
-    root = folder.resolve()
-    for path in sorted(root.rglob("*")):
-        place = path.relative_to(root)
-        if any(part.startswith(".") for part in place.parts) or not path.is_file():
-            continue
-        if path.resolve().is_relative_to(root):
-            yield file_at(path, name=place.as_posix(), max_bytes=max_bytes)
+    root = Path(os.path.realpath(folder))
+    yield from _below(root, root, max_bytes)
 
 
-def file_at(path: Path, *, name: str, max_bytes: int) -> FoundFile:
-    """One file of this machine."""
-    return FoundFile(name=name, read=partial(_content, path, max_bytes))
-
-
-def _content(path: Path, max_bytes: int) -> bytes:
+def _below(root: Path, folder: Path, max_bytes: int) -> Iterator[FoundFile]:
     try:
-        if path.stat().st_size > max_bytes:
-            raise Unreadable(f"Larger than {max_bytes} bytes. Split it.", code="too_large")
-        return path.read_bytes()
+        with os.scandir(folder) as listed:
+            entries = sorted(listed, key=lambda entry: entry.name)
+    except OSError as error:
+        yield _unlistable(root, folder, error)
+        return
+    for entry in entries:
+        path = folder / entry.name
+        try:
+            is_folder, is_file = entry.is_dir(follow_symlinks=False), entry.is_file()
+            leads_out = entry.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root)
+        except OSError as error:
+            yield _unlistable(root, path, error)
+            continue
+        if entry.name.startswith(".") or leads_out:
+            continue
+        if is_folder:
+            yield from _below(root, path, max_bytes)
+        elif is_file:
+            yield file_at(path, name=path.relative_to(root).as_posix(), max_bytes=max_bytes, root=root)
+
+
+def _unlistable(root: Path, path: Path, error: OSError) -> FoundFile:
+    def read() -> bytes:
+        raise Unreadable(f"It could not be read: {error.strerror}.")
+
+    return FoundFile(name=path.relative_to(root).as_posix(), read=read)
+
+
+def file_at(path: Path, *, name: str, max_bytes: int, root: Path | None = None) -> FoundFile:
+    """One file of this machine, which must lie below `root` when it is opened, if that is given."""
+    return FoundFile(name=name, read=partial(_content, path, max_bytes, root))
+
+
+def _content(path: Path, max_bytes: int, root: Path | None) -> bytes:
+    try:
+        # What was opened is looked at, not what has this name by now. A pipe must not be waited for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            state = os.fstat(descriptor)
+            if not stat.S_ISREG(state.st_mode) or (root is not None and not _is_below(root, descriptor, path)):
+                raise Unreadable("It is no file of this folder.")
+            if state.st_size > max_bytes:
+                raise Unreadable(f"Larger than {max_bytes} bytes. Split it.", code="too_large")
+            return file.read(max_bytes)
     except OSError as error:
         raise Unreadable(f"It could not be read: {error.strerror}.") from None
+
+
+def _is_below(root: Path, descriptor: int, path: Path) -> bool:
+    """Whether an open file lies below a folder."""
+    opened = Path(f"/proc/self/fd/{descriptor}")  # Linux alone has it
+    real = os.path.realpath(opened if opened.exists() else path)
+    return Path(real).is_relative_to(root)

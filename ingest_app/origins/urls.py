@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -10,6 +11,9 @@ from ingest_app.origins.addresses import Resolver, system_resolver
 from ingest_app.origins.fetching import FetchLimits, fetch
 from ingest_app.origins.found import FoundFile, Unreadable
 from ingest_app.origins.targets import target_of
+
+#: After so many URLs of one host that took too long, its others are not tried: there may be thousands.
+SILENT_TIMES = 3
 
 
 class UrlReader:
@@ -19,6 +23,8 @@ class UrlReader:
         self._urls = urls
         self._limits = limits
         self._resolve = resolve
+        #: How often each host ran out of time, in a row.
+        self._silent: Counter[str] = Counter()
 
     def files(self, check: Callable[[], None]) -> Iterator[FoundFile]:
         """In the order of the list, each URL once. One that is no URL is a file too, which cannot be read."""
@@ -30,7 +36,19 @@ class UrlReader:
                 yield FoundFile(name=name, read=partial(self._content, url, check))
 
     def _content(self, url: str, check: Callable[[], None]) -> bytes:
-        return fetch(url=url, limits=self._limits, check=check, resolve=self._resolve).content
+        host = target_of(url).host
+        if self._silent[host] >= SILENT_TIMES:
+            raise Unreadable(
+                f"Its server was too slow {SILENT_TIMES} times in a row, so it was not asked again in this run.",
+                code="fetch_timeout",
+            )
+        try:
+            content = fetch(url=url, limits=self._limits, check=check, resolve=self._resolve).content
+        except Unreadable as error:
+            self._silent[host] = self._silent[host] + 1 if error.code == "fetch_timeout" else 0
+            raise
+        self._silent[host] = 0
+        return content
 
 
 def source_name(url: str) -> str:

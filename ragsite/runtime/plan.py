@@ -56,6 +56,7 @@ def server_plan(options: Options) -> Plan:
             "web": (*manage, "serve", *address, *options.serve_flags),
             "worker": (*worker, "-Q", "default", "-n", "worker@%h"),
             "control": (*worker, "-Q", "control", "-n", "control@%h"),
+            "sync": (*worker, "-Q", "sync", "-n", "sync@%h"),
             "maintenance": (*worker, "-Q", "maintenance", "-n", "maintenance@%h"),
             "beat": (*celery, "beat", "--schedule", schedule, "--pidfile="),
         },

@@ -11,9 +11,9 @@ from django.core.management.base import BaseCommand, CommandError
 from collections_app.selectors import get_collection
 from core_app.errors import NotFound, RagsiteError
 from ingest_app.comparing import Difference
-from ingest_app.connectors import delete_connector, last_job, run_connector
-from ingest_app.models import Connector
-from ingest_app.watching import Tally, watch
+from ingest_app.connectors import delete_connector, last_jobs, run_connector
+from ingest_app.models import Connector, Job
+from ingest_app.watching import Tally, printable, watch
 
 
 class Command(BaseCommand):
@@ -41,8 +41,9 @@ class Command(BaseCommand):
         found = Connector.objects.select_related("collection").order_by("collection__name", "created_at")
         if collection is not None:
             found = found.filter(collection=get_collection(name=collection))
+        jobs = last_jobs(connectors=found)
         for connector in found:
-            job = last_job(connector=connector)
+            job = jobs.get(connector.pk)
             when = f"every {connector.every_seconds:,} s" if connector.every_seconds else "when asked"
             last = "never run" if job is None else f"{job.state} {job.created_at:%Y-%m-%d %H:%M} UTC"
             what = f"{connector.get_kind_display().lower()} {connector}"
@@ -61,10 +62,12 @@ class Command(BaseCommand):
         tally.unchanged += result.get("unchanged", 0)
         for line in tally.table():
             self.stderr.write(line)
+        if found.job.state == Job.State.CANCELLED:
+            raise CommandError("Cancelled before all was read.")
         if dry_run and not found.job.error:
             for kind, names in result["names"].items():
                 for name in names if kind != Difference.UNCHANGED else ():
-                    self.stdout.write(f"{kind}: {name}")
+                    self.stdout.write(f"{kind}: {printable(name)}")
             counts = ", ".join(
                 f"{result[what]:,} {what}" for what in ("new", "changed", "archive", "unchanged", "refused")
             )

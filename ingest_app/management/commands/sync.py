@@ -20,7 +20,7 @@ from ingest_app.management.commands.ingest import ensure_collection, metadata_fr
 from ingest_app.models import Connector
 from ingest_app.places import Place, opened
 from ingest_app.submitting import Source
-from ingest_app.watching import index_all
+from ingest_app.watching import index_all, printable
 
 #: Names listed of each kind in a dry run.
 LISTED = 50
@@ -29,6 +29,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
 _LISTED_AS = {
     Difference.NEW: "new",
     Difference.CHANGED: "changed",
+    Difference.ADOPTED: "takes the place of a document that came another way",
     Difference.ARCHIVE: "archive to look into",
     Difference.REFUSED: "unreadable",
 }
@@ -117,14 +118,15 @@ class Command(BaseCommand):
         vanished = comparison.vanished()
         self._list("to remove" if new.remove_vanished else "gone, kept", vanished)
         self.stdout.write(
-            f"Would index {len(names[Difference.NEW]):,} new and {len(names[Difference.CHANGED]):,} changed files, "
+            f"Would index {len(names[Difference.NEW]) + len(names[Difference.ADOPTED]):,} new and "
+            f"{len(names[Difference.CHANGED]):,} changed files, "
             f"look into {len(names[Difference.ARCHIVE]):,} archives, leave {len(names[Difference.UNCHANGED]):,} "
             f"unchanged and remove {len(vanished) if new.remove_vanished else 0:,}. Nothing was changed."
         )
 
     def _list(self, what: str, names: Sequence[str]) -> None:
         for name in names[:LISTED]:
-            self.stdout.write(f"{what}: {name}")
+            self.stdout.write(f"{what}: {printable(name)}")
         if len(names) > LISTED:
             self.stdout.write(f"{what}: and {len(names) - LISTED:,} more")
 

@@ -201,7 +201,7 @@ class TestLocks:
 
         thread = None
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("ingest_app.item_work.hold", slow_hold)
+            patch.setattr("ingest_app.outcomes.hold", slow_hold)
             thread = in_thread(lambda: run_job(job_id=job.pk, stopping=never))
             locked.wait(10)
             other = in_thread(delete)

@@ -43,8 +43,9 @@ def test_every_process_runs_under_our_own_python(tmp_path: Path) -> None:
     plan = server_plan(Options(data=tmp_path))
     commands = [*plan.prepare.values(), *plan.children.values(), *plan.accounts.values(), *plan.demo.values()]
     assert {command[0] for command in commands} == {sys.executable}
-    assert list(plan.children) == ["web", "worker", "control", "maintenance", "beat"]
-    for name, queue in {"worker": "default", "control": "control", "maintenance": "maintenance"}.items():
+    assert list(plan.children) == ["web", "worker", "control", "sync", "maintenance", "beat"]
+    queues = {"worker": "default", "control": "control", "sync": "sync", "maintenance": "maintenance"}
+    for name, queue in queues.items():
         command = plan.children[name]
         assert command[command.index("-Q") + 1] == queue
         assert command[command.index("--pool") + 1] == "solo"
