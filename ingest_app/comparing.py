@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -82,6 +82,8 @@ class Comparison:
     def files(self, found: Iterable[FoundFile], *, but: Container[str] = ()) -> Iterator[Compared]:
         """Each file with what is to be done. Those named in `but` are known to be there and not read."""
         for file in found:
+            if file.name in self._present and file.name in but:
+                continue  # told before
             if file.name in self._present:
                 twice = Conflict("Another file has the same name. Give each its own.", code="duplicate_source")
                 yield Compared(name=file.name, difference=Difference.REFUSED, problem=twice)
@@ -150,15 +152,13 @@ def remove_vanished(
     sources: Sequence[str],
     origin: str,
     lease: Lease | None = None,
-    check: Callable[[], None] = lambda: None,
 ) -> int:
     """Remove these documents, as long as they still are of that origin; the number removed.
 
-    Within a job its lease is held meanwhile. `check` is called before each portion and may raise.
+    Within a job its lease is held meanwhile.
     """
     removed = 0
     for start in range(0, len(sources), REMOVED_TOGETHER):
-        check()
         with transaction.atomic():
             locked = lock_collection(collection_id=collection.pk)
             if lease is not None:

@@ -37,7 +37,7 @@ SHORTEST, LONGEST = 60, 31 * 24 * 3600
 MOST_PREFIX_CHARACTERS = 200
 MOST_LOCATION_BYTES = 2000
 #: Started in one round of beat; the next round comes soon.
-STARTED_PER_ROUND = 100
+STARTED_PER_ROUND = 1000
 DUE_WAIT_SECONDS = 0.5
 #: Ended jobs of one connector that are remembered.
 JOBS_KEPT = 50
@@ -181,15 +181,19 @@ def run_connector(*, connector: Connector, dry_run: bool = False) -> Job:
 def run_due() -> int:
     """Queue the reading of connectors whose time has come; the number queued.
 
-    One that is being read still is left out this time. However many processes ask, each is queued once. One that
-    somebody else holds, such as who deletes its collection, waits for the next round.
+    One that is being read still is left out this time. However many processes ask, each is queued once. Those of a
+    collection that somebody else holds, such as who deletes it, wait for the next round.
     """
     due = Connector.objects.filter(next_run_at__lte=timezone.now()).order_by("next_run_at")
     queued = 0
-    for key in list(due.values_list("pk", flat=True)[:STARTED_PER_ROUND]):
+    busy: set[int] = set()
+    for key, collection_id in list(due.values_list("pk", "collection_id")[:STARTED_PER_ROUND]):
+        if collection_id in busy:
+            continue
         try:
             queued += _run_if_due(key)
         except (OperationalError, NotFound) as error:
+            busy.add(collection_id)
             logger.warning("connector %s was not run this time: %s", key, str(error).partition("\n")[0])
     return queued
 

@@ -83,14 +83,14 @@ def check_allowed(place: Place) -> None:
 def opened(place: Place, *, check: Callable[[], None]) -> Iterator[Opened]:
     """Read a place. `check` is called now and then and may raise. Raises InvalidInput or Unreadable where it cannot be.
 
-    A file that cannot be had raises Unreadable when it is read. Where a folder's links lead is looked up once.
+    A file that cannot be had raises Unreadable when it is read. The place is `settled`.
     """
     section = app_settings().ingestion
     if place.kind == Kind.FOLDER:
-        folder = _real(place.location)
+        folder = Path(place.location)
         if not _is_folder(folder):
             raise InvalidInput("There is no such folder on the server. Is it mounted?", code="no_folder")
-        yield Opened(files=_named(place, files_below(folder, max_bytes=section.max_file_bytes)))
+        yield Opened(files=_named(place, _without_pointers(files_below(folder, max_bytes=section.max_file_bytes))))
     elif place.kind == Kind.URLS:
         fetching = FetchLimits(
             max_bytes=section.max_file_bytes,
@@ -105,7 +105,7 @@ def opened(place: Place, *, check: Callable[[], None]) -> Iterator[Opened]:
             allowed_networks=section.allowed_private_networks,
         )
         with cloned(url=place.location, branch=place.branch or None, limits=cloning, check=check) as folder:
-            files = _named(place, _without_pointers(files_below(folder, max_bytes=section.max_file_bytes)))
+            files = _named(place, _without_pointers(files_below(_real(str(folder)), max_bytes=section.max_file_bytes)))
             yield Opened(files=files, revision=revision(folder))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from django.db.models import Max
 from collections_app.services import CollectionGone
 from core_app.errors import Conflict
 from ingest_app import maintenance
-from ingest_app.comparing import Compared, Comparison, Difference, Outcome, remove_vanished
+from ingest_app.comparing import REMOVED_TOGETHER, Compared, Comparison, Difference, Outcome, remove_vanished
 from ingest_app.item_work import ItemWork
 from ingest_app.itemless import check_attempts, tell
 from ingest_app.leases import Heartbeat, Lease, hold
@@ -74,10 +74,12 @@ def run(lease: Lease, heartbeat: Heartbeat) -> None:
 
 
 def _work(lease: Lease, heartbeat: Heartbeat) -> bool:
-    """Work on the items there are; whether there were any. From then on the attempts are counted anew."""
-    if not Item.objects.filter(job_id=lease.job_id, state__in=(Item.State.QUEUED, Item.State.RUNNING)).exists():
-        return False
+    """Work on the items there are; whether one got its outcome. From then on the attempts are counted anew."""
+    unfinished = Item.objects.filter(job_id=lease.job_id, state__in=(Item.State.QUEUED, Item.State.RUNNING))
+    before = unfinished.count()
     ItemWork(lease, heartbeat).run()
+    if unfinished.count() == before:
+        return False
     Job.objects.filter(pk=lease.job_id, lease_token=lease.token).update(attempts=1)
     return True
 
@@ -107,18 +109,24 @@ def _read(lease: Lease, heartbeat: Heartbeat, job: Job, connector: Connector) ->
     if job.dry_run:
         counted = {str(kind): progress.counts[kind] for kind in Difference}
         return {**result, **counted, "names": {str(kind): names for kind, names in progress.names.items()}}
+    return {**result, "removed": _remove(lease, heartbeat, connector, vanished)}
+
+
+def _remove(lease: Lease, heartbeat: Heartbeat, connector: Connector, vanished: Sequence[str]) -> int:
     removed = 0
-    # Asked for again: who switched it off meanwhile does not want them to go.
-    if Connector.objects.filter(pk=connector.pk, remove_vanished=True).exists():
-        tell(lease=lease, step=f"Removing {len(vanished):,} documents that are gone.")
-        removed = remove_vanished(
+    for start in range(0, len(vanished), REMOVED_TOGETHER):
+        heartbeat.check()
+        # Asked for again: who switches it off meanwhile does not want the rest to go.
+        if not Connector.objects.filter(pk=connector.pk, remove_vanished=True).exists():
+            break
+        tell(lease=lease, step=f"Removing documents that are gone: {removed:,} of {len(vanished):,}.")
+        removed += remove_vanished(
             collection=connector.collection,
-            sources=vanished,
+            sources=vanished[start : start + REMOVED_TOGETHER],
             origin=connector.origin,
             lease=lease,
-            check=heartbeat.check,
         )
-    return {**result, "removed": removed}
+    return removed
 
 
 def _batches(lease: Lease, files: Iterator[Compared], progress: _Progress) -> Iterator[list[Compared]]:

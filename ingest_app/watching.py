@@ -71,7 +71,7 @@ class Tally:
         for source, code, sentence in self.failures:
             name = printable(source)
             name = name if len(name) <= NAME_WIDTH else "…" + name[1 - NAME_WIDTH :]
-            yield f"{name:<{NAME_WIDTH}}  {code:<{code_width}}  {sentence}"
+            yield f"{name:<{NAME_WIDTH}}  {code:<{code_width}}  {printable(sentence)}"
 
 
 def printable(name: str) -> str:

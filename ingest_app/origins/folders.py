@@ -11,37 +11,38 @@ from pathlib import Path
 from ingest_app.origins.found import FoundFile, Unreadable
 
 
-def files_below(folder: Path, *, max_bytes: int) -> Iterator[FoundFile]:
+def files_below(root: Path, *, max_bytes: int) -> Iterator[FoundFile]:
     """The files of a folder and the folders in it, in the order of their names, which are their places in it.
 
-    None that is hidden, and none that a link leads to outside of the folder. A folder that cannot be listed is a file
-    that cannot be read: what was in it is not known to be gone.
+    `root` has no links in it any more: whoever checked where it lies checked what is read. No file that is hidden, and
+    none that a link leads to outside of the folder. A folder in it that cannot be listed is a file that cannot be read:
+    what was in it is not known to be gone. Raises Unreadable where `root` itself cannot be listed.
     """
-    root = Path(os.path.realpath(folder))
-    yield from _below(root, root, max_bytes)
-
-
-def _below(root: Path, folder: Path, max_bytes: int) -> Iterator[FoundFile]:
     try:
-        with os.scandir(folder) as listed:
-            entries = sorted(listed, key=lambda entry: entry.name)
+        waiting = [iter(_listed(root))]
     except OSError as error:
-        yield _unlistable(root, folder, error)
-        return
-    for entry in entries:
-        path = folder / entry.name
+        raise Unreadable(f"The folder could not be listed: {error.strerror}.") from None
+    while waiting:
+        entry = next(waiting[-1], None)
+        if entry is None:
+            waiting.pop()
+            continue
+        path = Path(entry.path)
+        if entry.name.startswith(".") or (entry.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root)):
+            continue
         try:
-            is_folder, is_file = entry.is_dir(follow_symlinks=False), entry.is_file()
-            leads_out = entry.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root)
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(iter(_listed(path)))
+            elif entry.is_file():
+                yield file_at(path, name=path.relative_to(root).as_posix(), max_bytes=max_bytes, root=root)
         except OSError as error:
-            yield _unlistable(root, path, error)
-            continue
-        if entry.name.startswith(".") or leads_out:
-            continue
-        if is_folder:
-            yield from _below(root, path, max_bytes)
-        elif is_file:
-            yield file_at(path, name=path.relative_to(root).as_posix(), max_bytes=max_bytes, root=root)
+            if not entry.is_symlink():  # one that leads nowhere is no file
+                yield _unlistable(root, path, error)
+
+
+def _listed(folder: Path) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as listed:
+        return sorted(listed, key=lambda entry: entry.name)
 
 
 def _unlistable(root: Path, path: Path, error: OSError) -> FoundFile:

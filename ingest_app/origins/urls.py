@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -12,8 +13,10 @@ from ingest_app.origins.fetching import FetchLimits, fetch
 from ingest_app.origins.found import FoundFile, Unreadable
 from ingest_app.origins.targets import target_of
 
-#: After so many URLs of one host that took too long, its others are not tried: there may be thousands.
+#: After so many URLs of one host that failed after so long, and none that did not, its others are not tried: there may
+#: be thousands.
 SILENT_TIMES = 3
+SILENT_SECONDS = 5.0
 
 
 class UrlReader:
@@ -23,7 +26,7 @@ class UrlReader:
         self._urls = urls
         self._limits = limits
         self._resolve = resolve
-        #: How often each host ran out of time, in a row.
+        #: How often each host was waited for in vain since it answered last.
         self._silent: Counter[str] = Counter()
 
     def files(self, check: Callable[[], None]) -> Iterator[FoundFile]:
@@ -39,13 +42,14 @@ class UrlReader:
         host = target_of(url).host
         if self._silent[host] >= SILENT_TIMES:
             raise Unreadable(
-                f"Its server was too slow {SILENT_TIMES} times in a row, so it was not asked again in this run.",
+                f"Its server was waited for in vain {SILENT_TIMES} times, so it was not asked again in this run.",
                 code="fetch_timeout",
             )
+        began = time.monotonic()
         try:
             content = fetch(url=url, limits=self._limits, check=check, resolve=self._resolve).content
-        except Unreadable as error:
-            self._silent[host] = self._silent[host] + 1 if error.code == "fetch_timeout" else 0
+        except Unreadable:
+            self._silent[host] += time.monotonic() - began >= SILENT_SECONDS
             raise
         self._silent[host] = 0
         return content

@@ -46,10 +46,10 @@ class Command(BaseCommand):
             job = jobs.get(connector.pk)
             when = f"every {connector.every_seconds:,} s" if connector.every_seconds else "when asked"
             last = "never run" if job is None else f"{job.state} {job.created_at:%Y-%m-%d %H:%M} UTC"
-            what = f"{connector.get_kind_display().lower()} {connector}"
+            what = f"{connector.get_kind_display().lower()} {printable(str(connector))}"
             self.stdout.write(f"{connector.pk}  {connector.collection.name}  {what}  {when}  {last}")
             if job is not None and job.error:
-                self.stdout.write(f"    {job.error}")
+                self.stdout.write(f"    {printable(job.error)}")
         if not found:
             self.stdout.write("There are no connectors.")
 

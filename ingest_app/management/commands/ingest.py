@@ -83,6 +83,6 @@ def _files(paths: Iterable[Path]) -> Iterator[FoundFile]:
     largest = app_settings().ingestion.max_file_bytes
     for path in paths:
         if path.is_dir():
-            yield from files_below(path, max_bytes=largest)
+            yield from files_below(path.resolve(), max_bytes=largest)
         else:
             yield file_at(path, name=path.name, max_bytes=largest)

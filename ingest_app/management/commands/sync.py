@@ -155,7 +155,8 @@ def _wanted(options: Mapping[str, Any], *, metadata: Mapping[str, Any], delete: 
 def _place(new: NewConnector, list_file: Path | None) -> Place:
     """A list is known by its file, so that it may change from one time to the next."""
     location = f"{list_file.resolve().as_posix()}" if list_file is not None else new.location
-    return Place(kind=new.kind, location=location, branch=new.branch, urls=new.urls, prefix=new.file_prefix)
+    place = Place(kind=new.kind, location=location, branch=new.branch, urls=new.urls, prefix=new.file_prefix)
+    return place.settled()
 
 
 def _lines(path: Path) -> list[str]:

@@ -16,9 +16,9 @@ from django.db import connection, connections, transaction
 from django.test import Client
 from django.utils import timezone
 
-from collections_app.models import Collection, Document
+from collections_app.models import Chunk, Collection, Document
 from collections_app.services import create_collection, delete_collection
-from ingest_app import comparing, connectors, indexing, item_work
+from ingest_app import comparing, connectors, indexing, item_work, places, syncing
 from ingest_app.models import Connector, Item, Job
 from ingest_app.origins.folders import files_below
 from ingest_app.origins.found import Unreadable
@@ -63,6 +63,52 @@ def test_a_folder_that_cannot_be_listed_is_not_empty(
     job = run(client, key)
     assert [(item.source, item.code) for item in Item.objects.filter(job=job)] == [("sub", "unreadable")]
     assert sources() == ["a.md", "b.md", "sub/x.md"]
+
+
+@pytest.mark.parametrize("prefix", ["", "p/"])
+def test_a_place_that_cannot_be_listed_removes_nothing(
+    client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch, prefix: str
+) -> None:
+    new = {"location": str(folder), "remove_vanished": True, "prefix": prefix}
+    key = make(client, kind="folder", **new).json()["id"]
+    run(client, key)
+    before = sources()
+
+    def closed(path: Any = ".") -> Any:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "scandir", closed)
+        job = run(client, key)
+    assert (job.state, job.code) == ("failed", "unreadable")
+    assert sources() == before != []
+
+
+def test_a_folder_that_becomes_another_after_it_was_checked_is_not_read(
+    client: Client, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "s.md").write_text("secret")
+    key = make(client, kind="folder", location=str(folder)).json()["id"]
+    checking = places.check_allowed
+
+    def swapping(place: places.Place) -> None:
+        checking(place)
+        folder.rename(folder.with_name("moved"))
+        folder.symlink_to(secret)
+
+    monkeypatch.setattr(syncing, "check_allowed", swapping)
+    assert run(client, key).state == "failed"
+    assert not Chunk.objects.exists()
+
+
+def test_links_that_lead_nowhere_and_hidden_ones_are_left_out(client: Client, folder: Path) -> None:
+    for name in (".loop", "loop"):
+        (folder / name).symlink_to(folder / name)
+    (folder / "gone").symlink_to(folder / "nothing")
+    job = run(client, make(client, kind="folder", location=str(folder)).json()["id"])
+    assert outcome(job)[:2] == ("succeeded", {"a.md": "succeeded", "b.md": "succeeded"})
 
 
 def test_what_is_opened_lies_in_the_folder(tmp_path: Path) -> None:
@@ -171,7 +217,7 @@ def test_a_place_that_kills_workers_is_set_aside(client: Client, folder: Path, m
 
 
 def test_a_cancel_is_seen_between_removals(client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparing, "REMOVED_TOGETHER", 1)
+    monkeypatch.setattr(syncing, "REMOVED_TOGETHER", 1)
     for number in range(4):
         (folder / f"n{number}.md").write_text("text")
     key = make(client, kind="folder", location=str(folder), remove_vanished=True).json()["id"]
