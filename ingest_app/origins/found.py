@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core_app.errors import RagsiteError
+from core_app.errors import InvalidInput
 
 
-class Unreadable(RagsiteError):
+class Unreadable(InvalidInput):
     """A file or a whole origin that could not be had; the others are read all the same."""
 
     code = "unreadable"
