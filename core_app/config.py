@@ -22,12 +22,13 @@ HYBRID_WORDS = frozenset({"true", "1", "yes"})
 
 
 def _network(value: object) -> IPv4Network | IPv6Network:
+    wanted = "must be a network such as 10.0.0.0/8 or fd00::/8"
+    if not isinstance(value, str):  # a number would be one, too
+        raise ValueError(wanted)
     try:
-        if isinstance(value, str):  # a number would be one, too
-            return ip_network(value)
+        return ip_network(value)
     except ValueError:
-        pass
-    raise ValueError("must be a network such as 10.0.0.0/8 or fd00::/8")
+        raise ValueError(wanted) from None
 
 
 Network = Annotated[IPv4Network | IPv6Network, PlainValidator(_network), PlainSerializer(str)]

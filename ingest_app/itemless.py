@@ -25,22 +25,15 @@ REMEMBERED = timedelta(days=1)
 Work = Callable[[Lease, Heartbeat], None]
 
 
-def attempt(work: Work, lease: Lease, heartbeat: Heartbeat) -> None:
-    """Do the work of a job without items that is held; what goes wrong is its outcome.
+def attempt(work: Work, lease: Lease, heartbeat: Heartbeat, *, counts_itself: bool = False) -> None:
+    """Do the work of a job that is held; what goes wrong is its outcome.
 
-    Work that was cut off too often is not begun again: it may be what kills its workers.
+    Work that was cut off too often is not begun again, for it may be what kills its workers, unless it
+    `counts_itself` what comes of its attempts.
     """
-
-    def bounded(lease: Lease, heartbeat: Heartbeat) -> None:
-        check_attempts(lease)
-        work(lease, heartbeat)
-
-    settle(bounded, lease, heartbeat)
-
-
-def settle(work: Work, lease: Lease, heartbeat: Heartbeat) -> None:
-    """Do the work of a job that is held; what goes wrong is its outcome."""
     try:
+        if not counts_itself:
+            check_attempts(lease)
         work(lease, heartbeat)
     except ENDS:
         raise

@@ -16,7 +16,7 @@ from collections_app.services import CollectionGone
 from ingest_app import emptying, maintenance, syncing
 from ingest_app.dispatching import QUEUES, dispatch
 from ingest_app.item_work import NOT_THE_WORKS, ItemWork, give_back, is_lost
-from ingest_app.itemless import attempt, settle
+from ingest_app.itemless import attempt
 from ingest_app.leases import (
     CancelledError,
     Heartbeat,
@@ -104,7 +104,7 @@ def _merge_words(lease: Lease, heartbeat: Heartbeat) -> None:
 WORK: Mapping[str, Callable[[Lease, Heartbeat], None]] = MappingProxyType(
     {
         Job.Kind.INGEST: _ingest,
-        Job.Kind.SYNC: partial(settle, syncing.run),
+        Job.Kind.SYNC: partial(attempt, syncing.run, counts_itself=True),
         Job.Kind.RECHUNK: _rechunk,
         Job.Kind.EMPTY: partial(attempt, emptying.run),
         Job.Kind.INDEX: partial(attempt, maintenance.build_index),

@@ -31,20 +31,11 @@ class FetchLimits:
     allowed_networks: Sequence[Network] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fetched:
-    """What was read, and the URL that it came from after all redirects."""
+def fetch(*, url: str, limits: FetchLimits, check: Callable[[], None], resolve: Resolver = system_resolver) -> bytes:
+    """What a URL holds, after all redirects.
 
-    content: bytes
-    url: str
-    #: As the server says, without parameters.
-    media_type: str | None
-
-
-def fetch(*, url: str, limits: FetchLimits, check: Callable[[], None], resolve: Resolver = system_resolver) -> Fetched:
-    """Read a URL. Only public hosts are asked, besides those in `allowed_networks`; so is every redirect's target.
-
-    `check` is called several times a second and may raise. Raises Unreadable with one of the codes `invalid_url`,
+    Only public hosts are asked, besides those in `allowed_networks`; that goes for every redirect, too. `check` is
+    called several times a second and may raise. Raises Unreadable with one of the codes `invalid_url`,
     `private_address`, `fetch_failed`, `fetch_timeout`, `too_large`, `too_many_redirects`.
     """
     late = Unreadable(f"It was not read within {limits.timeout_seconds:g} seconds.", code="fetch_timeout")
@@ -53,7 +44,7 @@ def fetch(*, url: str, limits: FetchLimits, check: Callable[[], None], resolve: 
     for _ in range(limits.max_redirects + 1):
         with _asked(target, limits, time_limit, resolve) as response:
             if response.status not in _REDIRECTS:
-                return _read(response, target, limits)
+                return _read(response, limits)
             target = _redirected(target, response)
     raise Unreadable(
         f"It was redirected more than {limits.max_redirects} times. Give the URL that it ends at.",
@@ -112,7 +103,7 @@ def _redirected(target: Target, response: httpcore2.Response) -> Target:
         raise Unreadable("The server redirects to something that is no URL.", code="invalid_url") from None
 
 
-def _read(response: httpcore2.Response, target: Target, limits: FetchLimits) -> Fetched:
+def _read(response: httpcore2.Response, limits: FetchLimits) -> bytes:
     if response.status != HTTPStatus.OK:
         raise Unreadable(f"The server answered {_named(response.status)}.", code="fetch_failed")
     encoding = (_header(response, b"content-encoding") or "identity").strip().lower()
@@ -127,8 +118,7 @@ def _read(response: httpcore2.Response, target: Target, limits: FetchLimits) -> 
         content += piece
         if len(content) > limits.max_bytes:
             raise too_large
-    media_type = (_header(response, b"content-type") or "").partition(";")[0].strip().lower()
-    return Fetched(content=bytes(content), url=target.url, media_type=media_type or None)
+    return bytes(content)
 
 
 def _named(status: int) -> str:

@@ -47,7 +47,7 @@ class UrlReader:
             )
         began = time.monotonic()
         try:
-            content = fetch(url=url, limits=self._limits, check=check, resolve=self._resolve).content
+            content = fetch(url=url, limits=self._limits, check=check, resolve=self._resolve)
         except Unreadable:
             self._silent[host] += time.monotonic() - began >= SILENT_SECONDS
             raise
