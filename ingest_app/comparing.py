@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -137,9 +137,11 @@ class Comparison:
 
     def _difference_of_new(self, name: str) -> Difference:
         """Raises Conflict where another connector has brought a document of this name."""
-        found = Document.objects.filter(collection=self._collection, source=name).values_list("origin", flat=True)
-        origin = found.first()
-        if origin is None or origin == self._origin:
+        found = Document.objects.filter(collection=self._collection, source=name).values_list("origin", "state")
+        origin, state = found.first() or (None, None)
+        if origin == self._origin:  # its last version failed; an older one may serve still
+            return Difference.CHANGED if state == Document.State.READY else Difference.NEW
+        if origin is None:
             return Difference.NEW
         if origin in self._others:
             raise taken_by_another()
@@ -152,13 +154,16 @@ def remove_vanished(
     sources: Sequence[str],
     origin: str,
     lease: Lease | None = None,
+    goes_on: Callable[[int], bool] | None = None,
 ) -> int:
-    """Remove these documents, as long as they still are of that origin; the number removed.
+    """Remove these documents, some at a time, as long as they still are of that origin; the number removed.
 
-    Within a job its lease is held meanwhile.
+    Within a job its lease is held meanwhile. `goes_on` is asked before each portion, and told how many are gone.
     """
     removed = 0
     for start in range(0, len(sources), REMOVED_TOGETHER):
+        if goes_on is not None and not goes_on(removed):
+            break
         with transaction.atomic():
             locked = lock_collection(collection_id=collection.pk)
             if lease is not None:

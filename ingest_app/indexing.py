@@ -26,6 +26,7 @@ from ingest_app.chunking_settings import Chunking
 from ingest_app.extracted import keep, parsed_of
 from ingest_app.leases import Lease, hold
 from ingest_app.models import Item, Job, Payload
+from ingest_app.ownership import check_free
 from ingest_app.parsing import ParsedDocument, sniff
 from ingest_app.parsing.media_types import ZIP
 from ingest_app.parsing.sandbox import ParserProcess
@@ -135,13 +136,15 @@ def write_draft(*, lease: Lease, draft: Draft, vectors: Vectors) -> None:
     """Put one document in place of its older self: chunks, vectors, words and outcome in one transaction.
 
     A version that was sent before the stored one is left out. Raises Conflict when the collection's
-    vectors are of another model, LeaseLostError when the job is no longer ours.
+    vectors are of another model or the document is another connector's, LeaseLostError when the job is no longer ours.
     """
     source = embedder()
     item = draft.item
     with transaction.atomic():
         collection = lock_collection(collection_id=lease.collection_id)
         job = hold(lease=lease)
+        # Looked at again, now that nobody else can write: another connector may have been quicker.
+        check_free(collection_id=collection.pk, origin=item.origin, name=item.source)
         if _is_superseded(collection, draft, job):
             _skip(item, reason="A version that was sent later is indexed already.", code="superseded")
             _drop_payloads(item, job)
@@ -209,6 +212,7 @@ def _skip_unchanged(lease: Lease, item: Item, content_hash: str) -> bool:
         job = hold(lease=lease)
         if not _is_unchanged(collection, item, content_hash):
             return False
+        check_free(collection_id=collection.pk, origin=item.origin, name=item.source)
         _skip(item)
         found = Document.objects.filter(collection=collection, source=item.source)
         submitted_at = Greatest("submitted_at", Value(job.created_at))

@@ -15,6 +15,7 @@ from core_app.errors import RagsiteError
 from core_app.wiring import app_settings
 from ingest_app.leases import Lease, hold, release
 from ingest_app.models import Item, Job
+from ingest_app.ownership import taken_names
 from ingest_app.parsing import UnableToParse
 from ingest_app.steering import drop_useless_payloads, finish_cancelled
 
@@ -61,7 +62,7 @@ def next_try(*, lease: Lease) -> datetime | None:
 
 
 def fail(*, lease: Lease, item: Item, detail: str, code: str) -> None:
-    """Record the failure on the item and on the document; what was searchable before stays so."""
+    """Record the failure on the item and on its document; what was searchable before stays so."""
     item.state = Item.State.FAILED
     item.error = detail
     item.code = code
@@ -70,6 +71,8 @@ def fail(*, lease: Lease, item: Item, detail: str, code: str) -> None:
         lock_collection(collection_id=lease.collection_id)
         hold(lease=lease)
         item.save(update_fields=["state", "error", "code"])
+        if taken_names(collection_id=lease.collection_id, origin=item.origin, names=[item.source]):
+            return  # the document of this name is another connector's
         document, _created = Document.objects.get_or_create(
             collection_id=lease.collection_id,
             source=item.source,

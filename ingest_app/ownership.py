@@ -24,6 +24,12 @@ def taken_names(*, collection_id: int, origin: str, names: Iterable[str]) -> set
     return set(taken.values_list("source", flat=True))
 
 
+def check_free(*, collection_id: int, origin: str, name: str) -> None:
+    """Raise Conflict where the document of this name came from another connector of the collection."""
+    if taken_names(collection_id=collection_id, origin=origin, names=[name]):
+        raise taken_by_another()
+
+
 def taken_by_another() -> Conflict:
     """What a file fails with whose name is taken."""
     return Conflict(

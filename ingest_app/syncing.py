@@ -14,7 +14,7 @@ from django.db.models import Max
 from collections_app.services import CollectionGone
 from core_app.errors import Conflict
 from ingest_app import maintenance
-from ingest_app.comparing import REMOVED_TOGETHER, Compared, Comparison, Difference, Outcome, remove_vanished
+from ingest_app.comparing import Compared, Comparison, Difference, Outcome, remove_vanished
 from ingest_app.item_work import ItemWork
 from ingest_app.itemless import check_attempts, tell
 from ingest_app.leases import Heartbeat, Lease, hold
@@ -113,20 +113,15 @@ def _read(lease: Lease, heartbeat: Heartbeat, job: Job, connector: Connector) ->
 
 
 def _remove(lease: Lease, heartbeat: Heartbeat, connector: Connector, vanished: Sequence[str]) -> int:
-    removed = 0
-    for start in range(0, len(vanished), REMOVED_TOGETHER):
+    def goes_on(removed: int) -> bool:
         heartbeat.check()
-        # Asked for again: who switches it off meanwhile does not want the rest to go.
-        if not Connector.objects.filter(pk=connector.pk, remove_vanished=True).exists():
-            break
         tell(lease=lease, step=f"Removing documents that are gone: {removed:,} of {len(vanished):,}.")
-        removed += remove_vanished(
-            collection=connector.collection,
-            sources=vanished[start : start + REMOVED_TOGETHER],
-            origin=connector.origin,
-            lease=lease,
-        )
-    return removed
+        # Asked for again: who switches it off meanwhile does not want the rest to go.
+        return Connector.objects.filter(pk=connector.pk, remove_vanished=True).exists()
+
+    return remove_vanished(
+        collection=connector.collection, sources=vanished, origin=connector.origin, lease=lease, goes_on=goes_on
+    )
 
 
 def _batches(lease: Lease, files: Iterator[Compared], progress: _Progress) -> Iterator[list[Compared]]:

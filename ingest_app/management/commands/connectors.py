@@ -68,9 +68,7 @@ class Command(BaseCommand):
             for kind, names in result["names"].items():
                 for name in names if kind != Difference.UNCHANGED else ():
                     self.stdout.write(f"{kind}: {printable(name)}")
-            counts = ", ".join(
-                f"{result[what]:,} {what}" for what in ("new", "changed", "archive", "unchanged", "refused")
-            )
+            counts = ", ".join(f"{result[kind]:,} {kind}" for kind in Difference)
             self.stdout.write(f"Found {counts}, {result['vanished']:,} gone. Nothing was changed.")
         elif not found.job.error:
             self.stdout.write(f"{tally.sentence()}, {result.get('removed', 0):,} removed")

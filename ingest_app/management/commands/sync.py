@@ -70,7 +70,7 @@ class Command(BaseCommand):
             if dry_run:
                 self._announce(place, _found(collection), new)
             else:
-                self._bring_in_step(place, ensure_collection(collection), new)
+                self._bring_in_step(place, collection, new)
         except RagsiteError as error:
             raise CommandError(error.detail) from None
 
@@ -81,8 +81,7 @@ class Command(BaseCommand):
             "`manage.py connectors` shows what came of it."
         )
 
-    def _bring_in_step(self, place: Place, into: Collection, new: NewConnector) -> None:
-        comparison = Comparison(collection=into, origin=place.origin, metadata=new.metadata)
+    def _bring_in_step(self, place: Place, name: str, new: NewConnector) -> None:
         unchanged: list[str] = []
         refused: list[tuple[str, str, str]] = []
 
@@ -96,6 +95,9 @@ class Command(BaseCommand):
                     yield Source(name=file.name, content=file.content, metadata=new.metadata, origin=place.origin)
 
         with opened(place, check=lambda: None) as source:
+            # Not before: a place that cannot be read leaves no collection behind.
+            into = ensure_collection(name)
+            comparison = Comparison(collection=into, origin=place.origin, metadata=new.metadata)
             tally = index_all(collection=into.name, sources=sources(comparison.files(source.files)), label=into.name)
         tally.unchanged += len(unchanged)
         tally.failures += refused

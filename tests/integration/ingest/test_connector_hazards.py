@@ -217,7 +217,7 @@ def test_a_place_that_kills_workers_is_set_aside(client: Client, folder: Path, m
 
 
 def test_a_cancel_is_seen_between_removals(client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(syncing, "REMOVED_TOGETHER", 1)
+    monkeypatch.setattr(comparing, "REMOVED_TOGETHER", 1)
     for number in range(4):
         (folder / f"n{number}.md").write_text("text")
     key = make(client, kind="folder", location=str(folder), remove_vanished=True).json()["id"]
