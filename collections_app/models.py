@@ -33,6 +33,8 @@ class Collection(models.Model):
     language = models.CharField(max_length=32, default="english")
     #: How texts are cut; empty means the server's settings. Keys: strategy, size, overlap, parent_size.
     chunking = models.JSONField(default=dict, blank=True)
+    #: How it is searched; what is missing is left to the mode. Keys: mode, fusion, lexical_weight, min_score.
+    search = models.JSONField(default=dict, blank=True)
     #: BM25's k1 and b; null means the server's settings.
     k1 = models.FloatField(null=True, blank=True)
     b = models.FloatField(null=True, blank=True)

@@ -96,6 +96,13 @@ def list_chunks(
     )
 
 
+def count_chunks(*, collection: Collection, where: Where | None = None) -> int:
+    """How many of the collection's chunks a filter lets through. Raises InvalidInput."""
+    narrowed = condition(where)
+    with filter_errors():
+        return int(_rows("count_chunks", narrowed.sql, {"collection_id": collection.pk, **narrowed.params})[0][0])
+
+
 def get_chunk(*, collection_name: str, external_id: str, with_embedding: bool = False) -> StoredChunk:
     """One chunk. Raises NotFound."""
     with snapshot():

@@ -24,8 +24,8 @@ from core_app.api import parse_json, reject_unstorable
 from core_app.errors import InvalidInput
 from core_app.wiring import app_settings
 from ingest_app.chunking_settings import LARGEST, SMALLEST, Strategy
-from search_app.api import MAX_QUERY_LENGTH
-from search_app.services import DEFAULT_LIMIT
+from search_app.asking import DEFAULT_LIMIT
+from search_app.serializers import MAX_QUERY_LENGTH
 
 MOST_PASSAGES = 100
 

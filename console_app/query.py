@@ -13,8 +13,9 @@ from console_app.failures import EXPECTED, sentence
 from console_app.forms import QueryForm
 from console_app.highlighting import highlight
 from console_app.selectors import chunks_by_external_id
+from search_app.asking import DEFAULT_LIMIT
 from search_app.results import Hit, SearchResult
-from search_app.services import DEFAULT_LIMIT, search
+from search_app.services import search
 
 #: Shown in places of their own, so not again among the user's metadata.
 SYSTEM_FIELDS = frozenset({"source", "page_number", "chunk_index", "section", "similarity_score", "rrf_score"})

@@ -130,8 +130,10 @@ class Search(Section):
     use_hybrid_search: bool = Field(
         False, description="Words and meaning, or meaning alone. `USE_HYBRID_SEARCH` wins over it (B2)."
     )
-    candidates: Annotated[int, Field(ge=10, le=2000)] = Field(
-        100, description="How deep each leg looks before the lists are merged; never less than twice top_k."
+    cut_at_budget: bool = Field(
+        True,
+        description="Leave out what a search has no time for in its mode, where there are results without it, and say "
+        "so. Off: it takes as long as it takes.",
     )
     k1: Annotated[float, Field(ge=0, le=10)] = Field(1.2, description="BM25: how soon repetition stops to count.")
     b: Annotated[float, Field(ge=0, le=1)] = Field(0.75, description="BM25: how much long texts are held back.")

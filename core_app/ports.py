@@ -100,6 +100,54 @@ class LexicalHit:
     score: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class DenseFound:
+    """The nearest chunks, and how they were looked for."""
+
+    #: Nearest first, ties by chunk id.
+    hits: Sequence[DenseHit]
+    #: In a word, for explanations: such as `index` or `filter first`.
+    way: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedTerm:
+    """One term of a query, as the word index has it."""
+
+    term: str
+    #: How often it counts; 0 where no chunk has it.
+    weight: float
+    #: Chunks that have it, and how rare that makes it.
+    chunks: int
+    idf: float
+    #: Whether it is a name written as one, such as `snake_case`, in which other terms of the query are parts.
+    is_identifier: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class LexicalFound:
+    """The best chunks by their words, and how they were looked for."""
+
+    #: Best first, ties by chunk id.
+    hits: Sequence[LexicalHit]
+    way: str
+    terms: Sequence[AskedTerm] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TermShare:
+    """What one term adds to the BM25 score of one chunk."""
+
+    term: str
+    weight: float
+    idf: float
+    #: How often the chunk has it.
+    frequency: int
+    #: Terms of the chunk.
+    length: int
+    share: float
+
+
 class Prepared(Protocol):
     """What indexing some texts takes, begun beside the caller."""
 
@@ -124,8 +172,8 @@ class Store(Protocol):
     def remove(self, *, collection_id: int, chunk_ids: Sequence[int]) -> None:
         """Take chunks out of the index. An empty list removes nothing."""
 
-    def dense(self, *, space: Space, query: Vectors, limit: int, where: Where | None = None) -> list[DenseHit]:
-        """The nearest chunks among those that the filter lets through, nearest first, ties by chunk id.
+    def dense(self, *, space: Space, query: Vectors, limit: int, where: Where | None = None) -> DenseFound:
+        """The nearest chunks among those that the filter lets through.
 
         Fewer than `limit` only when fewer exist. Approximate where a vector index stands.
         """
@@ -136,8 +184,22 @@ class Store(Protocol):
     def vectors(self, *, space: Space, chunk_ids: Sequence[int]) -> dict[int, Vectors]:
         """The stored vectors of these chunks, each of shape (dimension,), for those that have one."""
 
-    def lexical(self, *, collection_id: int, bm25: Bm25, query: str, limit: int) -> list[LexicalHit]:
-        """The best chunks by BM25, best first, ties by chunk id; only those that share a term."""
+    def lexical(
+        self, *, collection_ids: Sequence[int], bm25: Bm25, query: str, limit: int, where: Where | None = None
+    ) -> LexicalFound:
+        """The best chunks by BM25 among those that the filter lets through; only those that share a term.
+
+        Several collections are searched as if they were one: their scores can be compared. What counts as rare
+        is judged by all of their chunks, whatever the filter. Fewer than `limit` only when fewer match.
+        """
+
+    def term_shares(
+        self, *, collection_ids: Sequence[int], bm25: Bm25, query: str, chunk_ids: Sequence[int]
+    ) -> dict[int, list[TermShare]]:
+        """What each term adds to these chunks' scores, by chunk id; in the order in which they are added up."""
+
+    def marks(self, *, language: str, query: str, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """Where each text has terms of the query: half-open ranges of characters, ascending, none overlapping."""
 
     def compact(self, *, collection_id: int) -> int:
         """Merge small parts of the word index; the number of parts merged away. Changes no result."""

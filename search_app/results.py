@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from collections_app.models import Chunk
+from search_app.modes import Fusion, ModeName
+
+if TYPE_CHECKING:
+    from search_app.explaining import Explanation, HitExplanation
+
+Value = str | int | float | bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +28,8 @@ class Hit:
     """One passage of the answer."""
 
     id: str
-    #: The passage, or its parent where it has one.
+    collection: str
+    #: The passage, or what stands around it where its parent or an expansion is shown.
     content: str
     #: Similarity of query and passage, 0 to 1; 0 where no vector could be compared.
     score: float
@@ -31,6 +38,15 @@ class Hit:
     matched: str | None = None
     #: Where it stands there, without the header of its table: a half-open range of characters.
     matched_at: tuple[int, int] | None = None
+    #: Where `content` has words of the query; None where that was not asked.
+    highlights: Sequence[tuple[int, int]] | None = None
+    explanation: HitExplanation | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueCount:
+    value: Value
+    count: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,17 +54,30 @@ class SearchResult:
     """The passages, best first, and how they were found."""
 
     hits: Sequence[Hit]
-    mode: str
+    mode: ModeName
+    fusion: Fusion
     query_strategy: str
     reranker: str
     warnings: Sequence[SearchWarning]
     took_ms: float
+    #: By field, most frequent values first; of all that was found, not only of what is shown.
+    facets: Mapping[str, Sequence[ValueCount]]
+    explanation: Explanation | None = None
 
 
-def make_hit(chunk: Chunk, *, around: str | None, similarity: float | None, rrf_score: float) -> Hit:
+def make_hit(
+    chunk: Chunk,
+    *,
+    collection: str,
+    around: str | None,
+    starts_at: int,
+    similarity: float | None,
+    rrf_score: float,
+) -> Hit:
     """A chunk as a hit: the user's metadata, with the system's fields over keys of the same name.
 
-    `around` is the text of its parent, None where it is shown itself.
+    `around` is the text that is shown for it, which `starts_at` this character of the document; None where the
+    chunk is shown itself.
     """
     metadata = dict(chunk.metadata)
     # Ingested chunks have these; a chunk stored directly has them if they were sent.
@@ -56,17 +85,18 @@ def make_hit(chunk: Chunk, *, around: str | None, similarity: float | None, rrf_
         metadata.setdefault(key, None)
     metadata.setdefault("section", "")
     metadata |= {"similarity_score": similarity, "rrf_score": rrf_score}
-    hit = Hit(id=chunk.external_id, content=chunk.text, score=similarity or 0.0, metadata=metadata)
-    return hit if around is None else _within(hit, chunk, around)
+    hit = Hit(
+        id=chunk.external_id, collection=collection, content=chunk.text, score=similarity or 0.0, metadata=metadata
+    )
+    return hit if around is None else _within(hit, chunk, around, starts_at)
 
 
-def _within(hit: Hit, chunk: Chunk, around: str) -> Hit:
-    """The hit with its parent as content. One that starts between the rows of a table is shown with the header."""
+def _within(hit: Hit, chunk: Chunk, around: str, starts_at: int) -> Hit:
+    """The hit with more than it as content. What starts between the rows of a table is shown with its header."""
     assert chunk.start_offset is not None
     assert chunk.end_offset is not None
-    assert chunk.parent_start is not None
     length = chunk.end_offset - chunk.start_offset
-    place = chunk.start_offset - chunk.parent_start
+    place = chunk.start_offset - starts_at
     header = chunk.text[: len(chunk.text) - length]
     if header and header not in around[:place]:
         around = header + around

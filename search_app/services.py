@@ -1,32 +1,36 @@
-"""Searching a collection: what to look for, by which legs, and the answer as hits."""
+"""Searching collections: what to look for, by which legs, and the answer as hits."""
 
 from __future__ import annotations
 
 import logging
-import time
-from typing import Literal
+from collections.abc import Sequence
+from typing import Unpack
 
-from collections_app.parents import parent_of
+from collections_app.models import Collection
 from collections_app.selectors import get_collection
 from collections_app.services import get_or_create_default, space_of
+from core_app.errors import InvalidInput
 from core_app.snapshot import snapshot
-from core_app.wiring import app_settings
-from search_app.fusion import reciprocal_rank_fusion
-from search_app.legs import Findings, Legs, look
-from search_app.parents import shown_once, texts_around
-from search_app.results import Hit, SearchResult, make_hit
+from core_app.wiring import app_settings, store
+from search_app.asking import SearchOptions, SearchRequest
+from search_app.clock import Clock
+from search_app.diversity import maximal_marginal_relevance
+from search_app.emptiness import survivors
+from search_app.explaining import Explanation, explain_hits
+from search_app.facets import count_values
+from search_app.legs import Findings, Looking, look
+from search_app.modes import MODES
+from search_app.presenting import present
+from search_app.ranking import Ranking, ranked
+from search_app.results import Hit, SearchResult
+from search_app.showing import MOST_SHOWN, chosen
+from search_app.tuning import Tuning, tuning_of
 
 logger = logging.getLogger(__name__)
 
-DEFAULT_LIMIT = 5
 RAW_QUERY = "first message (raw query)"
 CONTEXTUALIZED_TOPIC = "follow-up (contextualized topic)"
-
-Mode = Literal["fast", "balanced", "thorough"]
-Fusion = Literal["rrf", "calibrated"]
-#: All names that a request may use; the first of each is what this version has.
-MODES: tuple[Mode, ...] = ("fast", "balanced", "thorough")
-FUSIONS: tuple[Fusion, ...] = ("rrf", "calibrated")
+MOST_COLLECTIONS = 100
 
 
 def hybrid_search_enabled() -> bool:
@@ -34,102 +38,201 @@ def hybrid_search_enabled() -> bool:
     return app_settings().search.use_hybrid_search
 
 
-def search(
-    *,
-    collection_name: str,
-    query: str,
-    top_k: int = DEFAULT_LIMIT,
-    min_score: float | None = None,
-    topic: str = "",
-    mode: Mode = "fast",
-    fusion: Fusion = "rrf",
-    legs: Legs | None = None,
-) -> SearchResult:
-    """The passages of a collection that answer a query, best first.
+def search(*, collection_name: str, query: str, **options: Unpack[SearchOptions]) -> SearchResult:
+    """The passages of a collection that answer a query, best first; `SearchRequest` says what the options mean.
 
-    A query of white space finds nothing (B8.1), a `top_k` below 1 counts as 5 (B8.4). `min_score` is a
-    similarity, applied after merging and before the cut to `top_k` (FR-010, B5.3). Passages of one parent
-    are one result, which shows the parent. A `topic` takes the query's place (A3). A `mode` or `fusion` that
-    this version lacks is a warning, and the one it has is used. `legs` chooses how to search; None leaves it
-    to the settings. One failing leg is a warning and the other's results. Raises NotFound for an unknown
-    collection, and Unavailable when meaning alone is asked for and nothing can embed.
+    A query of white space finds nothing (B8.1). One failing leg is a warning and the other's results. Raises
+    NotFound for an unknown collection, InvalidInput for a filter that cannot be used, and Unavailable when meaning
+    alone is asked for and nothing can embed.
     """
-    started = time.perf_counter()
-    top_k = top_k if top_k >= 1 else DEFAULT_LIMIT
-    text, strategy = _query_text(query, topic)
+    return _search([collection_name], SearchRequest(query=query, **options))
+
+
+def search_collections(
+    *, collection_names: Sequence[str], query: str, **options: Unpack[SearchOptions]
+) -> SearchResult:
+    """As `search`, in several collections as if they were one. Raises InvalidInput where none is named, or too many."""
+    names = list(dict.fromkeys(collection_names))
+    if not 1 <= len(names) <= MOST_COLLECTIONS:
+        raise InvalidInput(f"collections: name 1 to {MOST_COLLECTIONS}.", code="invalid_collections")
+    return _search(names, SearchRequest(query=query, **options))
+
+
+def _search(names: Sequence[str], request: SearchRequest) -> SearchResult:
+    clock = Clock()
+    text, strategy = _query_text(request)
     findings = Findings()
-    _warn_of_lacking(mode, fusion, findings)
-    hits: list[Hit] = []
-    get_or_create_default(name=collection_name)
-    if text:
-        with snapshot():
-            hits = _hits(collection_name, text, top_k, min_score, legs, findings)
+    for name in names:
+        if name == app_settings().vector_database.default_collection:
+            get_or_create_default(name=name)
+    with snapshot():
+        collections = list({found.pk: found for found in map(_collection, names)}.values())
+        tuning = tuning_of(collections, mode=request.mode, fusion=request.fusion, min_score=request.min_score)
+        searched = _Search(collections, request, text, tuning, findings, clock)
+        hits = searched.hits()
     result = SearchResult(
         hits=hits,
-        mode=MODES[0],
+        mode=tuning.mode,
+        fusion=searched.ranking.fusion,
         query_strategy=strategy,
         reranker="none",
         warnings=findings.warnings,
-        took_ms=round((time.perf_counter() - started) * 1000, 2),
+        took_ms=clock.took_ms,
+        facets=searched.facets,
+        explanation=searched.explanation,
     )
     logger.info(
         "search done",
         extra={
-            "collection": collection_name,
+            "collections": [collection.name for collection in collections],
+            "mode": tuning.mode,
             "dense_results": len(findings.dense),
             "lexical_results": len(findings.lexical),
             "results": len(hits),
             "took_ms": result.took_ms,
+            "stages_ms": {stage.name: stage.took_ms for stage in clock.stages},
         },
     )
     return result
 
 
-def _warn_of_lacking(mode: Mode, fusion: Fusion, findings: Findings) -> None:
-    if mode != MODES[0]:
-        findings.warn("mode_unavailable", f"This version has no mode '{mode}': '{MODES[0]}' was used.")
-    if fusion != FUSIONS[0]:
-        findings.warn("fusion_unavailable", f"This version has no fusion '{fusion}': '{FUSIONS[0]}' was used.")
+def _collection(name: str) -> Collection:
+    return get_collection(name=name)
 
 
-def _query_text(query: str, topic: str) -> tuple[str, str]:
+def _query_text(request: SearchRequest) -> tuple[str, str]:
     """The text to search for, and the name of the reason (A3.1, A3.2, A3.4)."""
-    normalised = " ".join(topic.split())
+    normalised = " ".join(request.topic.split())
     strategy = CONTEXTUALIZED_TOPIC if normalised else RAW_QUERY
     logger.info("query strategy: %s", strategy)
-    return normalised or query.strip(), strategy
+    return normalised or request.query.strip(), strategy
 
 
-def _hits(
-    name: str, text: str, top_k: int, min_score: float | None, legs: Legs | None, findings: Findings
-) -> list[Hit]:
-    """Both legs, reciprocal rank fusion, the threshold on similarity, the cut (B3, B4, B5)."""
-    collection = get_collection(name=name)
-    if collection.active_generation is None:
-        return []
-    wanted = legs or ("hybrid" if hybrid_search_enabled() else "dense")
-    look(
-        collection=collection,
-        space=space_of(collection.active_generation),
-        text=text,
-        legs=wanted,
-        # Twice what is wanted at least, so that merging has something to choose from (B3.4).
-        depth=max(app_settings().search.candidates, 2 * top_k),
-        findings=findings,
-    )
-    fused = reciprocal_rank_fusion(findings.rankings)
-    merged = sum(len(ranking) for ranking in findings.rankings)
-    logger.info("legs merged", extra={"unique_chunks": len(fused), "merged": merged})
-    similarities = findings.similarities
-    kept = [chunk_id for chunk_id in fused if min_score is None or similarities.get(chunk_id, 0.0) >= min_score]
-    chunks = shown_once(ranked=kept, limit=top_k)
-    around = texts_around(chunks=chunks)
-    return [
-        make_hit(
-            chunk,
-            around=None if (parent := parent_of(chunk)) is None else around.get(parent),
-            similarity=similarities.get(chunk.pk),
-            rrf_score=fused[chunk.pk],
+class _Search:
+    """One search within its snapshot."""
+
+    def __init__(
+        self,
+        collections: Sequence[Collection],
+        request: SearchRequest,
+        text: str,
+        tuning: Tuning,
+        findings: Findings,
+        clock: Clock,
+    ) -> None:
+        self._collections = [found for found in collections if found.active_generation is not None]
+        self._all_collections = collections
+        self._request = request
+        self._text = text
+        self._tuning = tuning
+        self._findings = findings
+        self._clock = clock
+        self._mode = MODES[tuning.mode]
+        if app_settings().search.cut_at_budget:
+            clock.budget_ms = self._mode.budget_ms
+        self.ranking = Ranking(scores={}, fusion=tuning.fusion, rrf={})
+        self.facets = {}
+        self.explanation: Explanation | None = None
+
+    def hits(self) -> list[Hit]:
+        """Both legs, fusion, the threshold on similarity, the cut (B3, B4, B5)."""
+        kept: list[int] = []
+        if self._text and self._collections:
+            self._look()
+            kept = self._similar_enough()
+        with self._clock.stage("passages"):
+            shown = chosen(
+                ranked=self._diverse(kept),
+                limit=self._request.limit,
+                expand=self._request.expand,
+                group_size=self._request.group_size,
+            )
+            if any(one.is_cut for one in shown):
+                self._findings.warn("expansion_cut", f"What stands around was cut to {MOST_SHOWN:,} characters.")
+        explained = {}
+        if self._request.explain and shown:
+            with self._clock.stage("explanation"):
+                explained = explain_hits(
+                    [one.chunk.pk for one in shown],
+                    text=self._text,
+                    collections=self._collections,
+                    findings=self._findings,
+                    ranking=self.ranking,
+                )
+        hits = present(
+            shown,
+            collections=self._collections,
+            highlighted=self._text if self._request.highlight else None,
+            findings=self._findings,
+            ranking=self.ranking,
+            explained=explained,
         )
-        for chunk in chunks
-    ]
+        self.facets = count_values(chunk_ids=kept, fields=self._request.facets)
+        if self._request.explain:
+            self.explanation = self._explained(len(hits), len(kept))
+        return hits
+
+    def _look(self) -> None:
+        request, findings = self._request, self._findings
+        legs = request.legs or ("hybrid" if hybrid_search_enabled() else "dense")
+        depth = max(self._mode.depth, 2 * request.limit)
+        looking = Looking(
+            collections=self._collections,
+            text=self._text,
+            legs=legs,
+            depth=depth,
+            # Without similarities a threshold would leave nothing.
+            enough=request.limit if legs == "hybrid" and self._tuning.min_score is None else None,
+            where=request.where,
+        )
+        look(looking, findings, self._clock)
+        with self._clock.stage("fusion"):
+            self.ranking = ranked(findings, tuning=self._tuning, depth=depth)
+        merged = sum(map(len, findings.rankings))
+        logger.info("legs merged", extra={"unique_chunks": len(self.ranking.scores), "merged": merged})
+        if self._mode.rerankers and self._tuning.mode == "thorough":
+            findings.warn("no_reranker", "No reranker is configured: the order is that of the fusion.")
+
+    def _similar_enough(self) -> list[int]:
+        least, similarities = self._tuning.min_score, self._findings.similarities
+        return [pk for pk in self.ranking.scores if least is None or similarities.get(pk, 0.0) >= least]
+
+    def _diverse(self, kept: list[int]) -> list[int]:
+        """The best of them so that they differ, then the others."""
+        request = self._request
+        if not request.diversity or len(kept) < 2:
+            return kept
+        if self._clock.seconds_left <= 0:
+            self._findings.warn("diversity_cut", "The mode's time was over: results were not made to differ.")
+            return kept
+        pool = kept[: max(50, 4 * request.limit)]
+        with self._clock.stage("diversity"):
+            vectors = {}
+            for collection in self._collections:
+                assert collection.active_generation is not None
+                space = space_of(collection.active_generation)
+                vectors |= store(collection.store).vectors(space=space, chunk_ids=pool)
+            first = maximal_marginal_relevance(
+                relevance={pk: self.ranking.scores[pk] for pk in pool},
+                vectors=vectors,
+                diversity=request.diversity,
+                limit=len(pool),
+            )
+        return [*first, *kept[len(pool) :]]
+
+    def _explained(self, results: int, similar: int) -> Explanation:
+        findings = self._findings
+        return Explanation(
+            terms=findings.terms,
+            ways=findings.ways,
+            lexical_weight=self.ranking.lexical_weight if self.ranking.calibrated else None,
+            stages=self._clock.stages,
+            survivors=survivors(
+                collections=self._all_collections,
+                where=self._request.where,
+                min_score=self._tuning.min_score,
+                above=similar,
+            )
+            if not results
+            else (),
+        )

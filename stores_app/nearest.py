@@ -11,7 +11,7 @@ from pgvector import Vector
 from psycopg import sql
 
 from collections_app.where_sql import condition
-from core_app.ports import DenseHit, Space, Vectors
+from core_app.ports import DenseFound, DenseHit, Space, Vectors
 from core_app.sql import statement
 from core_app.where import Where
 from core_app.wiring import app_settings
@@ -22,16 +22,14 @@ from stores_app.search_plan import FilterEstimate, IndexScan
 from stores_app.transfer import ROOM, binary_cursor
 
 
-def nearest(*, space: Space, query: Vectors, limit: int, where: Where | None = None) -> list[DenseHit]:
-    """The `limit` nearest chunks that the filter lets through, nearest first, ties by chunk id.
+def nearest(*, space: Space, query: Vectors, limit: int, where: Where | None = None) -> DenseFound:
+    """The `limit` nearest chunks that the filter lets through.
 
     Exact, or by the index with most of the right ones; never fewer than there are. Raises InvalidInput.
     """
     search = _Search(space, query, limit, where)
-    if limit < 1:
-        return []
-    found = search.by_index() or search.one_by_one()
-    return [DenseHit(chunk_id=row[0], distance=row[1]) for row in found]
+    found = [] if limit < 1 else search.by_index() or search.one_by_one()
+    return DenseFound(hits=[DenseHit(chunk_id=row[0], distance=row[1]) for row in found], way=search.way)
 
 
 class _Search:
@@ -44,6 +42,8 @@ class _Search:
         self._limit = limit
         self._where = where
         self._narrowed = condition(where)
+        #: What was done last.
+        self.way = "not at all"
         self._params = {
             "query": Vector(numbers).to_text(),
             "limit": limit,
@@ -62,6 +62,7 @@ class _Search:
                 {"ef_search": str(scan.ef_search), "most_evaluated": str(scan.most_evaluated)},
             )
         self._params["candidates"] = scan.candidates
+        self.way = "index" if self._where is None else "index, filtered"
         if self._where is None:
             found = self._rows("nearest_indexed", index.watermark)
         else:
@@ -75,10 +76,12 @@ class _Search:
     def one_by_one(self) -> list[Any]:
         """All there are, compared with the query."""
         if self._estimate is None:
+            self.way = "all compared"
             return self._rows("nearest")
         is_filter_first = search_plan.is_filter_first(
             limit=self._limit, dimension=self._space.dimension, estimate=self._estimate
         )
+        self.way = "filter first" if is_filter_first else "all compared, then filtered"
         return self._rows("nearest_by_filter" if is_filter_first else "nearest_by_distance")
 
     @cached_property

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
-from core_app.ports import Bm25, DenseHit, IndexedChunk, IndexState, LexicalHit, Prepared, Space, Vectors
+from core_app.ports import Bm25, DenseFound, IndexedChunk, IndexState, LexicalFound, Prepared, Space, TermShare, Vectors
 from core_app.where import Where
-from stores_app import compaction, dense, index_upkeep, nearest, words
+from stores_app import compaction, dense, index_upkeep, keywords, nearest, words
 from stores_app.lexical.languages import checked
+from stores_app.lexical.marking import marks
 from stores_app.lexical.worker import Analysis, AnalysisWorker
 
 
@@ -53,8 +54,8 @@ class PgVectorStore:
             words.remove(collection_id=collection_id, chunk_ids=chunk_ids)
             dense.remove(collection_id=collection_id, chunk_ids=chunk_ids)
 
-    def dense(self, *, space: Space, query: Vectors, limit: int, where: Where | None = None) -> list[DenseHit]:
-        """The nearest chunks that the filter lets through, nearest first, ties by chunk id. Raises InvalidInput.
+    def dense(self, *, space: Space, query: Vectors, limit: int, where: Where | None = None) -> DenseFound:
+        """The nearest chunks that the filter lets through. Raises InvalidInput.
 
         Exact without a vector index. With one, distances are exact too, and most of the nearest are found;
         never fewer than `limit` while so many pass.
@@ -69,13 +70,25 @@ class PgVectorStore:
         """The stored vectors of these chunks, for those that have one."""
         return dense.vectors(space=space, chunk_ids=chunk_ids)
 
-    def lexical(self, *, collection_id: int, bm25: Bm25, query: str, limit: int) -> list[LexicalHit]:
-        """The best chunks by BM25 (`stores_app.lexical.bm25`), ties by chunk id.
+    def lexical(
+        self, *, collection_ids: Sequence[int], bm25: Bm25, query: str, limit: int, where: Where | None = None
+    ) -> LexicalFound:
+        """The best chunks by BM25 (`stores_app.lexical.bm25`), as if the collections were one.
 
         Raises InvalidInput for an unknown language, and Unavailable where the caller's transaction is
         not REPEATABLE READ and a merge came between two statements.
         """
-        return words.best(collection_id=collection_id, bm25=bm25, query=query, limit=limit)
+        return keywords.best(collection_ids=collection_ids, bm25=bm25, query=query, limit=limit, where=where)
+
+    def term_shares(
+        self, *, collection_ids: Sequence[int], bm25: Bm25, query: str, chunk_ids: Sequence[int]
+    ) -> dict[int, list[TermShare]]:
+        """What each term adds to these chunks' scores. Raises as `lexical` does."""
+        return keywords.shares(collection_ids=collection_ids, bm25=bm25, query=query, chunk_ids=chunk_ids)
+
+    def marks(self, *, language: str, query: str, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """Where each text has terms of the query. Raises InvalidInput for an unknown language."""
+        return marks(query=query, texts=texts, language=language)
 
     def compact(self, *, collection_id: int) -> int:
         """Merge small segments and rewrite mostly deleted ones; the number of segments replaced.

@@ -1,4 +1,4 @@
-"""The word index in Postgres: segments with packed postings, tombstones, and search over both.
+"""The word index in Postgres as it is written: segments with packed postings, and tombstones.
 
 Writers hold the lock on their collection's row. Segments are locked as well, so that an unlocked
 writer waits instead of bringing deleted chunks back.
@@ -14,14 +14,10 @@ import numpy as np
 from django.db import connection
 
 from core_app.copying import copy
-from core_app.errors import Unavailable
-from core_app.ports import Bm25, IndexedChunk, LexicalHit, Prepared
+from core_app.ports import IndexedChunk, Prepared
 from core_app.sql import statement
-from stores_app.lexical import bm25 as scoring
 from stores_app.lexical.analysing import analyse
-from stores_app.lexical.analysis import query_terms, weights
-from stores_app.lexical.blocks import find
-from stores_app.lexical.postings import CHUNK_ID, LENGTH, Mask, Members, Postings, pack_bitmap, unpack_bitmap
+from stores_app.lexical.postings import CHUNK_ID, LENGTH, Members, pack_bitmap
 from stores_app.lexical.worker import Analysis
 from stores_app.transfer import ROOM, binary_cursor
 
@@ -131,70 +127,3 @@ def empty(*, collection_id: int) -> None:
         return
     with connection.cursor() as cursor:
         cursor.execute(statement(ROOM, "retire_segments"), {"collection_id": collection_id})
-
-
-def best(*, collection_id: int, bm25: Bm25, query: str, limit: int) -> list[LexicalHit]:
-    """The best chunks by BM25, best first, ties by chunk id.
-
-    Two statements: both must see the same snapshot, or a merge in between raises Unavailable.
-    """
-    asked = query_terms(query, bm25.language)
-    if not asked or limit < 1:
-        return []
-    read = _Reading(collection_id, sorted({term.term for term in asked}))
-    known = scoring.live_postings(read.postings, read.dead)
-    scores = scoring.score(
-        postings=known,
-        weights=weights(asked, known),
-        sizes=read.sizes,
-        corpus=scoring.Corpus(chunks=read.live, length=read.live_length),
-        k1=bm25.k1,
-        b=bm25.b,
-    )
-    winners = _with_ids(scoring.candidates(scores, limit=limit))
-    return [LexicalHit(chunk_id=chunk_id, score=score) for chunk_id, score in scoring.ordered(winners, limit=limit)]
-
-
-class _Reading:
-    """What one statement returns of a collection for some terms."""
-
-    def __init__(self, collection_id: int, terms: list[str]) -> None:
-        self.live = 0
-        self.live_length = 0
-        self.sizes: dict[int, int] = {}
-        self.dead: dict[int, Mask] = {}
-        self.postings: dict[str, dict[int, Postings]] = {}
-        with binary_cursor() as cursor:
-            cursor.execute(statement(ROOM, "lexical"), {"collection_id": collection_id, "terms": terms})
-            for term, segment_id, data, size, live, live_length in cursor.fetchall():
-                if term is None:
-                    self._take_segment(segment_id, data, size)
-                    self.live += live
-                    self.live_length += live_length
-                elif (postings := find(term, data)) is not None:
-                    self.postings.setdefault(term, {})[segment_id] = postings
-
-    def _take_segment(self, segment_id: int, dead: bytes, size: int) -> None:
-        self.sizes[segment_id] = size
-        if dead:
-            self.dead[segment_id] = unpack_bitmap(dead, size=size)
-
-
-def _with_ids(candidates: Sequence[scoring.Candidate]) -> list[tuple[int, float]]:
-    if not candidates:
-        return []
-    with binary_cursor() as cursor:
-        cursor.execute(
-            statement(ROOM, "chunk_ids"),
-            {
-                "segment_ids": [candidate.segment_id for candidate in candidates],
-                "ordinals": [candidate.ordinal for candidate in candidates],
-            },
-        )
-        ids = {
-            (segment_id, ordinal): int.from_bytes(data, "little", signed=True)
-            for segment_id, ordinal, data in cursor.fetchall()
-        }
-    if len(ids) < len(candidates):
-        raise Unavailable("The collection was changed while it was searched. Try again.", code="index_changed")
-    return [(ids[candidate.segment_id, candidate.ordinal], candidate.score) for candidate in candidates]

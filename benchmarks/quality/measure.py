@@ -13,7 +13,7 @@ from ingest_app.models import Job
 from ingest_app.selectors import report
 from ingest_app.submitting import Source, submit
 from ingest_app.work import run_job
-from search_app.legs import Legs
+from search_app.modes import Legs
 from search_app.services import search
 
 #: Name in the table → which legs are searched.

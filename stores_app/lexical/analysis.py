@@ -38,8 +38,9 @@ def _combining_marks() -> str:
 
 _MARKS = _combining_marks()
 _ASCII_TOKEN = re.compile(r"\w+(?:[.'-]\w+)*", re.ASCII)
-_TOKEN = re.compile(rf"[\w{_MARKS}]+(?:[.'-][\w{_MARKS}]+)*")
-_CJK_RUN = re.compile(
+WORD = rf"[\w{_MARKS}]+"
+_TOKEN = re.compile(rf"{WORD}(?:[.'-]{WORD})*")
+CJK_RUN = re.compile(
     "[\u1100-\u11ff\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3130-\u318f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
@@ -124,7 +125,7 @@ class _Analyser:
 
     def _pieces(self, token: str) -> Iterator[Member]:
         position = 0
-        for run in () if token.isascii() else _CJK_RUN.finditer(token):
+        for run in () if token.isascii() else CJK_RUN.finditer(token):
             yield from self._spelled(token[position : run.start()].strip(".-"))
             yield from _bigrams(run.group())
             position = run.end()

@@ -30,6 +30,10 @@ class Corpus:
     chunks: int
     length: int
 
+    @property
+    def average(self) -> float:
+        return self.length / self.chunks if self.length else 1.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
@@ -80,17 +84,20 @@ def score(
     order, so that equal chunks get equal scores to the last bit in whichever segment they are.
     """
     scores: dict[int, Scores] = {}
-    average = corpus.length / corpus.chunks if corpus.length else 1.0
     for term in sorted(postings):
         by_segment = postings[term]
         df = sum(len(found.ordinals) for found in by_segment.values())
         weight = weights[term] * idf(chunks=corpus.chunks, df=df)
         for segment_id, found in by_segment.items():
-            tf = found.frequencies.astype(np.float64)
-            norm = k1 * (1 - b + b * found.lengths / average)
             total = scores.setdefault(segment_id, np.zeros(sizes[segment_id], np.float64))
-            total[found.ordinals] += weight * (tf / (tf + norm))
+            total[found.ordinals] += shares(found, weight=weight, average=corpus.average, k1=k1, b=b)
     return scores
+
+
+def shares(postings: Postings, *, weight: float, average: float, k1: float, b: float) -> Scores:
+    """What a term adds to the scores of the chunks that have it; `weight` is w(t) idf(t)."""
+    tf = postings.frequencies.astype(np.float64)
+    return weight * (tf / (tf + k1 * (1 - b + b * postings.lengths / average)))
 
 
 def candidates(scores: Mapping[int, Scores], *, limit: int) -> list[Candidate]:

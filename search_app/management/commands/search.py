@@ -9,8 +9,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from core_app.errors import RagsiteError
+from search_app.asking import DEFAULT_LIMIT
 from search_app.results import Hit
-from search_app.services import DEFAULT_LIMIT, search
+from search_app.services import search
 
 
 class Command(BaseCommand):

@@ -40,11 +40,11 @@ def add(client: Client, *texts: str, embedding: Any = (1.0, 0.0)) -> Any:
 
 
 def found(shelf: Collection, word: str) -> list[str]:
-    hits = store(shelf.store).lexical(
-        collection_id=shelf.pk, bm25=Bm25(language="english", k1=1.2, b=0.75), query=word, limit=10
+    answer = store(shelf.store).lexical(
+        collection_ids=[shelf.pk], bm25=Bm25(language="english", k1=1.2, b=0.75), query=word, limit=10
     )
-    by_id = Chunk.objects.in_bulk([hit.chunk_id for hit in hits])
-    return [by_id[hit.chunk_id].external_id for hit in hits]
+    by_id = Chunk.objects.in_bulk([hit.chunk_id for hit in answer.hits])
+    return [by_id[hit.chunk_id].external_id for hit in answer.hits]
 
 
 def test_what_failed_leaves_no_words_to_the_next(client: Client, shelf: Collection, worker: AnalysisWorker) -> None:

@@ -189,8 +189,8 @@ class TestWhatGoesAndWhatStays:
             ingest(name, "Oolong is a tea.", "Rye is a grain.", "A grain of salt.")
             bm25 = Bm25(language="english", k1=1.2, b=0.75)
             pk = Collection.objects.get(name=name).pk
-            hits = store("pgvector").lexical(collection_id=pk, bm25=bm25, query="rye grain", limit=10)
-            scores.append([hit.score for hit in hits])
+            found = store("pgvector").lexical(collection_ids=[pk], bm25=bm25, query="rye grain", limit=10)
+            scores.append([hit.score for hit in found.hits])
         assert scores[0] == scores[1]
         assert len(scores[0]) == 2
 

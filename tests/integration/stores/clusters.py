@@ -70,7 +70,7 @@ class Clusters:
 
     def search(self, query: Vectors, *, limit: int = 10, where: Where | None = None) -> list[DenseHit]:
         with self.shelf.locked():
-            return self.shelf.store.dense(space=self.shelf.space, query=query, limit=limit, where=where)
+            return list(self.shelf.store.dense(space=self.shelf.space, query=query, limit=limit, where=where).hits)
 
     def expected(self, query: Vectors, *, limit: int = 10, where: Where | None = None) -> list[tuple[int, float]]:
         """Chunk ids and distances by brute force."""

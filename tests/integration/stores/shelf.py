@@ -60,14 +60,14 @@ class Shelf:
             return self.store.compact(collection_id=self.collection.pk)
 
     def words(self, query: str, *, limit: int = 10) -> list[tuple[str, float]]:
-        found = self.store.lexical(collection_id=self.collection.pk, bm25=self.bm25, query=query, limit=limit)
+        found = self.store.lexical(collection_ids=[self.collection.pk], bm25=self.bm25, query=query, limit=limit)
         names = {chunk_id: name for name, chunk_id in self.ids.items()}
-        return [(names[hit.chunk_id], hit.score) for hit in found]
+        return [(names[hit.chunk_id], hit.score) for hit in found.hits]
 
     def nearest(self, query: Sequence[float], *, limit: int = 10) -> list[tuple[str, float]]:
         found = self.store.dense(space=self.space, query=np.array(query, np.float32), limit=limit)
         names = {chunk_id: name for name, chunk_id in self.ids.items()}
-        return [(names[hit.chunk_id], hit.distance) for hit in found]
+        return [(names[hit.chunk_id], hit.distance) for hit in found.hits]
 
     @contextmanager
     def locked(self) -> Iterator[None]:

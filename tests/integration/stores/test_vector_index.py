@@ -244,5 +244,5 @@ def test_an_index_that_is_dropped_while_a_search_has_begun_breaks_nothing() -> N
         with psycopg.connect(**connection.get_connection_params(), autocommit=True) as other:
             other.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(index.name)))
         assert hnsw.standing(space) == index, "the snapshot still shows it"
-        hits = clusters.shelf.store.dense(space=space, query=query, limit=10)
+        hits = clusters.shelf.store.dense(space=space, query=query, limit=10).hits
     assert [hit.chunk_id for hit in hits] == [chunk_id for chunk_id, _ in clusters.expected(query)]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core_app.errors import InvalidInput, Unavailable
 from core_app.ports import Bm25, IndexedChunk
 from core_app.sql import statement
-from stores_app import compaction, words
+from stores_app import compaction, keywords, words
 from stores_app.lexical.analysis import document_terms
 from stores_app.lexical.bm25 import Candidate
 from stores_app.models import PostingBlock, Segment, Vector
@@ -152,7 +152,7 @@ def test_an_unknown_language_is_refused_and_nothing_is_written(shelf: Shelf) -> 
         shelf.store.add(space=shelf.space, language="klingon", chunks=[chunk])
     with pytest.raises(InvalidInput):
         shelf.store.lexical(
-            collection_id=shelf.collection.pk,
+            collection_ids=[shelf.collection.pk],
             bm25=Bm25(language="klingon", k1=1.2, b=0.75),
             query="alpha",
             limit=1,
@@ -190,7 +190,7 @@ def test_a_merge_between_two_statements_is_told_instead_of_losing_results(shelf:
     (segment,) = segments(shelf)
     words.drop_segments([segment.pk])
     with pytest.raises(Unavailable) as caught:
-        words._with_ids([Candidate(segment_id=segment.pk, ordinal=0, score=1.0)])
+        keywords._with_ids([Candidate(segment_id=segment.pk, ordinal=0, score=1.0)])
     assert caught.value.code == "index_changed"
 
 

@@ -1,0 +1,34 @@
+-- Where the sections of chunks begin and end in their document's text: from the nearest chunk before that has other
+-- headings to the nearest one after it. Chunks above the first heading are a section, too. Plan: for each chunk the
+-- index (document_id, ordinal), walked both ways no further than the section goes, then a range of it.
+SELECT chunk.id, chunk.document_id, around.first, around.last
+FROM collections_chunk AS chunk
+JOIN collections_documenttext AS extracted ON extracted.document_id = chunk.document_id
+LEFT JOIN LATERAL (
+    SELECT near.ordinal
+    FROM collections_chunk AS near
+    WHERE near.document_id = chunk.document_id
+      AND near.ordinal < chunk.ordinal
+      AND (near.section_path[1:cardinality(chunk.section_path)] <> chunk.section_path
+           OR (chunk.section_path = '{}' AND near.section_path <> '{}'))
+    ORDER BY near.ordinal DESC
+    LIMIT 1
+) AS before ON TRUE
+LEFT JOIN LATERAL (
+    SELECT near.ordinal
+    FROM collections_chunk AS near
+    WHERE near.document_id = chunk.document_id
+      AND near.ordinal > chunk.ordinal
+      AND (near.section_path[1:cardinality(chunk.section_path)] <> chunk.section_path
+           OR (chunk.section_path = '{}' AND near.section_path <> '{}'))
+    ORDER BY near.ordinal
+    LIMIT 1
+) AS after ON TRUE
+CROSS JOIN LATERAL (
+    SELECT min(near.start_offset) AS first, max(near.end_offset) AS last
+    FROM collections_chunk AS near
+    WHERE near.document_id = chunk.document_id
+      AND near.ordinal > coalesce(before.ordinal, -1)
+      AND near.ordinal < coalesce(after.ordinal, 2147483647)
+) AS around
+WHERE chunk.id = ANY(%(chunk_ids)s::bigint[])

@@ -1,0 +1,94 @@
+"""What a search is asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypedDict
+
+from core_app.errors import InvalidInput
+from core_app.where import Where
+from search_app.modes import Fusion, Legs, ModeName
+
+DEFAULT_LIMIT = 5
+WIDEST_WINDOW = 20
+LARGEST_GROUP = 10
+_WINDOW = re.compile(r"window:(\d{1,4})")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expansion:
+    """What of a document is shown around a passage that was found."""
+
+    kind: Literal["section", "document", "window"]
+    #: Of a window, the passages before and after it.
+    size: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Expansion:
+        """`section`, `document` or `window:N`. Raises InvalidInput."""
+        if text == "section":
+            return cls(kind="section")
+        if text == "document":
+            return cls(kind="document")
+        found = _WINDOW.fullmatch(text)
+        if found is None or not 1 <= int(found[1]) <= WIDEST_WINDOW:
+            raise InvalidInput(
+                f"expand: must be 'section', 'document' or 'window:N' with N from 1 to {WIDEST_WINDOW}.",
+                code="invalid_expand",
+            )
+        return cls(kind="window", size=int(found[1]))
+
+
+class SearchOptions(TypedDict, total=False):
+    """What may be said beside the query and where to look for it; `SearchRequest` has what each means."""
+
+    top_k: int
+    min_score: float | None
+    topic: str
+    where: Where | None
+    mode: ModeName | None
+    fusion: Fusion | None
+    legs: Legs | None
+    expand: Expansion | None
+    group_size: int | None
+    diversity: float
+    highlight: bool
+    facets: Sequence[str]
+    explain: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchRequest:
+    """A query and how it is to be answered."""
+
+    query: str
+    #: Results; below 1 it counts as 5 (B8.4).
+    top_k: int = DEFAULT_LIMIT
+    #: Least similarity, applied after merging and before the cut to `top_k` (FR-010, B5.3).
+    min_score: float | None = None
+    #: Takes the query's place where it is not empty (A3).
+    topic: str = ""
+    #: Nothing else is found, by either leg (B6.4).
+    where: Where | None = None
+    #: What is None, the collection's settings decide, then the mode's.
+    mode: ModeName | None = None
+    fusion: Fusion | None = None
+    #: None leaves it to `USE_HYBRID_SEARCH`.
+    legs: Legs | None = None
+    #: None shows the passage, or its parent where the collection has parents.
+    expand: Expansion | None = None
+    #: So many passages of one document at most; `top_k` counts documents then.
+    group_size: int | None = None
+    #: How much results are to differ from each other, 0 to 1.
+    diversity: float = 0.0
+    #: Whether the words of the query are marked in what is shown.
+    highlight: bool = False
+    #: Fields of the metadata whose values are counted.
+    facets: Sequence[str] = ()
+    explain: bool = False
+
+    @property
+    def limit(self) -> int:
+        return self.top_k if self.top_k >= 1 else DEFAULT_LIMIT

@@ -1,0 +1,63 @@
+"""Why a search found nothing: how many chunks each of its conditions leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from collections_app.models import Collection
+from collections_app.reading import count_chunks
+from core_app.where import And, Compare, Not, Or, Where
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survivors:
+    """A condition, and how many chunks of the collections meet it, alone and with all before it."""
+
+    condition: str
+    alone: int
+    together: int
+
+
+def survivors(
+    *, collections: Sequence[Collection], where: Where | None, min_score: float | None, above: int
+) -> list[Survivors]:
+    """In the order in which a search applies them. `above` is how many of what was found are similar enough."""
+    total = sum(count_chunks(collection=collection) for collection in collections)
+    found = [Survivors(condition="in the collection", alone=total, together=total)]
+    held: list[Where] = []
+    for part in _parts(where):
+        held.append(part)
+        found.append(
+            Survivors(
+                condition=in_words(part),
+                alone=sum(count_chunks(collection=collection, where=part) for collection in collections),
+                together=sum(count_chunks(collection=c, where=And(tuple(held))) for c in collections),
+            )
+        )
+    if min_score is not None:
+        found.append(Survivors(condition=f"similarity at least {min_score:g}", alone=above, together=above))
+    return found
+
+
+def _parts(where: Where | None) -> Sequence[Where]:
+    if where is None:
+        return ()
+    return where.parts if isinstance(where, And) else (where,)
+
+
+def in_words(where: Where) -> str:
+    """A filter for people to read."""
+    match where:
+        case Compare(field, operator, operand):
+            return f"{'the text' if field is None else field} {operator.removeprefix('$')} {_operand(operand)}"
+        case Not(part):
+            return f"not ({in_words(part)})"
+        case And(parts):
+            return " and ".join(f"({in_words(part)})" for part in parts)
+        case Or(parts):
+            return " or ".join(f"({in_words(part)})" for part in parts)
+
+
+def _operand(operand: object) -> str:
+    return f"[{', '.join(map(str, operand))}]" if isinstance(operand, tuple) else str(operand)

@@ -1,0 +1,111 @@
+"""Why a passage is where it is: the numbers of each leg, and how they add up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from collections_app.models import Collection
+from core_app.ports import AskedTerm, TermShare
+from core_app.wiring import store
+from search_app.clock import Stage
+from search_app.emptiness import Survivors
+from search_app.fusion import RRF_K
+from search_app.legs import Findings, bm25_of
+from search_app.ranking import Ranking
+
+
+@dataclass(frozen=True, kw_only=True)
+class LegExplanation:
+    """What one leg says of a passage."""
+
+    #: From 1; None where the leg did not find it.
+    rank: int | None
+    #: Similarity, or BM25; None where it is not known.
+    score: float | None
+    #: The score on the leg's scale from 0 to 1; None where the fusion has no scales.
+    normalised: float | None
+    #: What the leg adds to the final score.
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class HitExplanation:
+    """How a passage got its place. The legs' shares add up to `score`, the terms' to the lexical leg's score."""
+
+    dense: LegExplanation
+    lexical: LegExplanation
+    terms: Sequence[TermShare]
+    #: What the order is by.
+    score: float
+    #: Its place by that score, from 1, before results were made to differ or shown once.
+    rank: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """How a search was done."""
+
+    terms: Sequence[AskedTerm]
+    #: How each leg looked, such as `filter first`.
+    ways: Mapping[str, str]
+    #: Of words in a calibrated fusion.
+    lexical_weight: float | None
+    stages: Sequence[Stage]
+    #: What each condition left; only of a search that found nothing.
+    survivors: Sequence[Survivors]
+
+
+def explain_hits(
+    chunk_ids: Sequence[int], *, text: str, collections: Sequence[Collection], findings: Findings, ranking: Ranking
+) -> dict[int, HitExplanation]:
+    """By chunk id."""
+    terms = _term_shares(chunk_ids, text, collections)
+    dense_ranks = {hit.chunk_id: rank for rank, hit in enumerate(findings.dense, start=1)}
+    lexical_ranks = {hit.chunk_id: rank for rank, hit in enumerate(findings.lexical, start=1)}
+    lexical_scores = {hit.chunk_id: hit.score for hit in findings.lexical}
+    places = {chunk_id: place for place, chunk_id in enumerate(ranking.scores, start=1)}
+    found: dict[int, HitExplanation] = {}
+    for chunk_id in chunk_ids:
+        calibrated = ranking.calibrated.get(chunk_id)
+        weight = ranking.lexical_weight
+        shares = terms.get(chunk_id, ())
+        found[chunk_id] = HitExplanation(
+            dense=LegExplanation(
+                rank=dense_ranks.get(chunk_id),
+                score=findings.similarities.get(chunk_id),
+                normalised=None if calibrated is None else calibrated.dense,
+                share=_rrf_share(dense_ranks.get(chunk_id)) if calibrated is None else (1 - weight) * calibrated.dense,
+            ),
+            lexical=LegExplanation(
+                rank=lexical_ranks.get(chunk_id),
+                score=lexical_scores.get(chunk_id, sum(share.share for share in shares) or None),
+                normalised=None if calibrated is None else calibrated.lexical,
+                share=_rrf_share(lexical_ranks.get(chunk_id)) if calibrated is None else weight * calibrated.lexical,
+            ),
+            terms=shares,
+            score=ranking.scores[chunk_id],
+            rank=places[chunk_id],
+        )
+    return found
+
+
+def _rrf_share(rank: int | None) -> float:
+    return 0.0 if rank is None else 1.0 / (RRF_K + rank)
+
+
+def _term_shares(
+    chunk_ids: Sequence[int], text: str, collections: Sequence[Collection]
+) -> dict[int, Sequence[TermShare]]:
+    found: dict[int, Sequence[TermShare]] = {}
+    alike: dict[tuple[str, object], list[Collection]] = {}
+    for collection in collections:
+        alike.setdefault((collection.store, bm25_of(collection)), []).append(collection)
+    for those in alike.values():
+        found |= store(those[0].store).term_shares(
+            collection_ids=[collection.pk for collection in those],
+            bm25=bm25_of(those[0]),
+            query=text,
+            chunk_ids=chunk_ids,
+        )
+    return found

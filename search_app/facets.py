@@ -1,0 +1,36 @@
+"""How often which values stand in what was found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from collections_app.models import Chunk
+from search_app.results import Value, ValueCount
+
+#: Values of one field.
+MOST_VALUES = 50
+MOST_FACETS = 20
+
+
+def count_values(*, chunk_ids: Sequence[int], fields: Sequence[str]) -> dict[str, list[ValueCount]]:
+    """By field its most frequent values among these chunks, ties in the order of the values.
+
+    A list counts for each of its values once; what is neither text, number nor truth value is left out.
+    """
+    if not fields:
+        return {}
+    found = list(Chunk.objects.filter(pk__in=list(chunk_ids)).values_list("metadata", flat=True))
+    return {field: _counted(field, found) for field in fields}
+
+
+def _counted(field: str, found: Sequence[Mapping[str, Any]]) -> list[ValueCount]:
+    # 1 and True are one key of a dictionary, and two values.
+    counts: Counter[tuple[str, Value]] = Counter()
+    for metadata in found:
+        value = metadata.get(field)
+        values = value if isinstance(value, list) else [value]
+        counts.update({(type(one).__name__, one) for one in values if isinstance(one, str | int | float | bool)})
+    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0][0], entry[0][1]))
+    return [ValueCount(value=value, count=count) for (_, value), count in ordered[:MOST_VALUES]]

@@ -1,0 +1,236 @@
+"""Searches as JSON: what may be asked, and how it is answered."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from rest_framework import serializers
+
+from core_app.api import (
+    StrictBooleanField,
+    StrictCharField,
+    StrictFloatField,
+    StrictIntegerField,
+    StrictSerializer,
+    WhereField,
+)
+from search_app.asking import DEFAULT_LIMIT, LARGEST_GROUP, WIDEST_WINDOW, Expansion
+from search_app.facets import MOST_FACETS
+from search_app.modes import FUSIONS, LEGS, MODE_NAMES, MODES
+from search_app.results import Hit, SearchResult
+from search_app.services import CONTEXTUALIZED_TOPIC, MOST_COLLECTIONS, RAW_QUERY
+
+MAX_QUERY_LENGTH = 4000
+MOST_RESULTS = 100
+_QUERY = f"Send a query of 1 to {MAX_QUERY_LENGTH} characters."
+_TIMES = ", ".join(f"`{name}` {mode.budget_ms} ms" for name, mode in MODES.items())
+
+
+class ExpansionField(StrictCharField):
+    """What is shown around a passage."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        return Expansion.parse(super().to_internal_value(data))
+
+
+class SearchSerializer(StrictSerializer):
+    query = StrictCharField(
+        max_length=MAX_QUERY_LENGTH,
+        error_messages=dict.fromkeys(("required", "null", "blank", "max_length", "invalid"), _QUERY),
+        help_text="What to look for, in words of your own or the text's.",
+    )
+    top_k = StrictIntegerField(
+        default=DEFAULT_LIMIT, min_value=1, max_value=MOST_RESULTS, help_text="Most passages to return."
+    )
+    min_score = StrictFloatField(
+        required=False, allow_null=True, min_value=0, max_value=1, help_text="Least similarity of a passage."
+    )
+    where = WhereField(required=False)
+    topic = StrictCharField(
+        required=False,
+        allow_blank=True,
+        max_length=MAX_QUERY_LENGTH,
+        help_text="What a conversation is about so far; when given, it is searched for instead of the query.",
+    )
+    mode = serializers.ChoiceField(
+        choices=MODE_NAMES,
+        required=False,
+        help_text=f"How much is done in what time: {_TIMES}. Left out: the collection's, or `balanced`.",
+    )
+    fusion = serializers.ChoiceField(
+        choices=FUSIONS, required=False, help_text="How the legs are merged. Left out: the collection's, or the mode's."
+    )
+    legs = serializers.ChoiceField(
+        choices=LEGS, required=False, help_text="By meaning and words, or one of them. Left out: the server's setting."
+    )
+    expand = ExpansionField(
+        required=False,
+        max_length=20,
+        help_text=f"Show the `section`, the `document`, or `window:N` passages on both sides, N up to {WIDEST_WINDOW}.",
+    )
+    group_size = StrictIntegerField(
+        required=False,
+        min_value=1,
+        max_value=LARGEST_GROUP,
+        help_text="At most so many passages of one document, together; `top_k` then counts documents.",
+    )
+    diversity = StrictFloatField(
+        required=False, min_value=0, max_value=1, help_text="How much results are to differ from each other; 0: not."
+    )
+    highlight = StrictBooleanField(required=False, help_text="Say where `content` has words of the query.")
+    facets = serializers.ListField(
+        child=StrictCharField(max_length=200),
+        required=False,
+        max_length=MOST_FACETS,
+        help_text="Fields of the metadata whose values are counted in all that was found.",
+    )
+    explain = StrictBooleanField(required=False, help_text="Say how the search was done and each score came about.")
+
+
+class SearchCollectionsSerializer(SearchSerializer):
+    collections = serializers.ListField(
+        child=StrictCharField(max_length=512),
+        allow_empty=False,
+        max_length=MOST_COLLECTIONS,
+        help_text="Searched as if they were one.",
+    )
+
+
+class HitMetadataSerializer(serializers.Serializer[Any]):
+    """The user's own metadata is here too, beside these."""
+
+    source = serializers.CharField(allow_null=True, help_text="The document, as it was named at ingestion.")  # type: ignore[assignment]  # the API's word
+    page_number = serializers.IntegerField(allow_null=True, help_text="From 1; null without pages.")
+    chunk_index = serializers.IntegerField(allow_null=True, help_text="Place in the document, from 0.")
+    section = serializers.CharField(allow_blank=True, help_text="Headings above the passage, outermost first.")
+    similarity_score = serializers.FloatField(
+        allow_null=True, help_text="0 to 1; null where no vector could be compared."
+    )
+    rrf_score = serializers.FloatField(help_text="Sum of 1 / (60 + rank) over the legs that found it.")
+
+
+class LegExplanationSerializer(serializers.Serializer[Any]):
+    rank = serializers.IntegerField(allow_null=True, help_text="From 1; null where the leg did not find it.")
+    score = serializers.FloatField(allow_null=True, help_text="Similarity, or BM25.")
+    normalised = serializers.FloatField(allow_null=True, help_text="On the leg's scale; null in a fusion by ranks.")
+    share = serializers.FloatField(help_text="What the leg adds to the final score.")
+
+
+class TermShareSerializer(serializers.Serializer[Any]):
+    term = serializers.CharField()
+    weight = serializers.FloatField()
+    idf = serializers.FloatField()
+    frequency = serializers.IntegerField(help_text="How often the passage has it.")
+    length = serializers.IntegerField(help_text="Terms of the passage.")
+    share = serializers.FloatField(help_text="What the term adds to the BM25 score.")
+
+
+class HitExplanationSerializer(serializers.Serializer[Any]):
+    dense = LegExplanationSerializer()
+    lexical = LegExplanationSerializer()
+    terms = TermShareSerializer(many=True, help_text="Their shares add up to the BM25 score.")
+    score = serializers.FloatField(help_text="What the order is by: the sum of both legs' shares.")
+    rank = serializers.IntegerField(help_text="Place by that score, among all that was found.")
+
+
+class HitSerializer(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    collection = serializers.CharField()
+    content = serializers.CharField(help_text="The passage, or the text around it where that is shown.")
+    matched = serializers.CharField(
+        allow_null=True, help_text="The passage that was found; null where `content` itself is it."
+    )
+    score = serializers.FloatField(help_text="Similarity, 0 to 1.")
+    metadata = HitMetadataSerializer()
+    highlights = serializers.ListField(
+        child=serializers.ListField(child=serializers.IntegerField(), min_length=2, max_length=2),
+        required=False,
+        help_text="Where `content` has words of the query: first character, and the one behind the last.",
+    )
+    explain = HitExplanationSerializer(required=False)
+
+
+class SearchWarningSerializer(serializers.Serializer[Any]):
+    code = serializers.CharField()
+    detail = serializers.CharField()
+
+
+class ValueCountSerializer(serializers.Serializer[Any]):
+    value = serializers.JSONField(help_text="A string, a number or a truth value.")
+    count = serializers.IntegerField()
+
+
+class AskedTermSerializer(serializers.Serializer[Any]):
+    term = serializers.CharField()
+    weight = serializers.FloatField(help_text="0 where no passage has it.")
+    chunks = serializers.IntegerField(help_text="Passages that have it.")
+    idf = serializers.FloatField()
+    is_identifier = serializers.BooleanField(help_text="A name of several parts, such as `snake_case`.")
+
+
+class StageSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    took_ms = serializers.FloatField()
+
+
+class SurvivorsSerializer(serializers.Serializer[Any]):
+    condition = serializers.CharField()
+    alone = serializers.IntegerField(help_text="Passages that meet it.")
+    together = serializers.IntegerField(help_text="Passages that meet it and all conditions before it.")
+
+
+class ExplanationSerializer(serializers.Serializer[Any]):
+    terms = AskedTermSerializer(many=True)
+    ways = serializers.DictField(child=serializers.CharField(), help_text="How each leg looked.")
+    lexical_weight = serializers.FloatField(allow_null=True, help_text="Of words in a calibrated fusion.")
+    stages = StageSerializer(many=True)
+    survivors = SurvivorsSerializer(many=True, help_text="Of a search without results: what each condition left.")
+
+
+class SearchResponseSerializer(serializers.Serializer[Any]):
+    count = serializers.IntegerField()
+    results = HitSerializer(many=True)
+    mode = serializers.ChoiceField(choices=MODE_NAMES)
+    fusion = serializers.ChoiceField(choices=FUSIONS, help_text="What the order is by.")
+    query_strategy = serializers.ChoiceField(choices=(RAW_QUERY, CONTEXTUALIZED_TOPIC))
+    reranker = serializers.ChoiceField(choices=("llm", "cross-encoder", "none"))
+    warnings = SearchWarningSerializer(many=True, help_text="What kept the search from being all it could be.")
+    took_ms = serializers.FloatField()
+    facets = serializers.DictField(child=ValueCountSerializer(many=True), required=False)
+    explain = ExplanationSerializer(required=False)
+
+
+def as_json(found: SearchResult) -> dict[str, Any]:
+    """The answer; what was not asked for is left out of it."""
+    answer: dict[str, Any] = {
+        "count": len(found.hits),
+        "results": [_hit(hit) for hit in found.hits],
+        "mode": found.mode,
+        "fusion": found.fusion,
+        "query_strategy": found.query_strategy,
+        "reranker": found.reranker,
+        "warnings": [asdict(warning) for warning in found.warnings],
+        "took_ms": found.took_ms,
+    }
+    if found.facets:
+        answer["facets"] = {field: [asdict(one) for one in counts] for field, counts in found.facets.items()}
+    if found.explanation is not None:
+        answer["explain"] = asdict(found.explanation)
+    return answer
+
+
+def _hit(hit: Hit) -> dict[str, Any]:
+    answer: dict[str, Any] = {
+        "id": hit.id,
+        "collection": hit.collection,
+        "content": hit.content,
+        "matched": hit.matched,
+        "score": hit.score,
+        "metadata": hit.metadata,
+    }
+    if hit.highlights is not None:
+        answer["highlights"] = hit.highlights
+    if hit.explanation is not None:
+        answer["explain"] = asdict(hit.explanation)
+    return answer

@@ -1,0 +1,19 @@
+"""How much words count beside meaning in a calibrated fusion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core_app.ports import AskedTerm
+
+#: Of an ordinary question, and of one that is nothing but a name.
+USUAL, OF_NAMES = 0.5, 0.9
+
+
+def weight_of_words(terms: Sequence[AskedTerm], *, own: float | None) -> float:
+    """The weight of words, 0 to 1: the collection's `own`, or else what the query calls for."""
+    if own is not None:
+        return own
+    mass = sum(term.weight * term.idf for term in terms)
+    names = sum(term.weight * term.idf for term in terms if term.is_identifier)
+    return USUAL + (OF_NAMES - USUAL) * (names / mass if mass else 0.0)
