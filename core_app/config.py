@@ -130,6 +130,11 @@ class Search(Section):
     use_hybrid_search: bool = Field(
         False, description="Words and meaning, or meaning alone. `USE_HYBRID_SEARCH` wins over it (B2)."
     )
+    candidates: Annotated[int, Field(ge=10, le=2000)] = Field(
+        100,
+        description="How deep each leg looks at least, before the lists are merged; modes may look deeper, and none "
+        "looks less than twice top_k.",
+    )
     cut_at_budget: bool = Field(
         True,
         description="Leave out what a search has no time for in its mode, where there are results without it, and say "

@@ -45,7 +45,7 @@ def nearest(
             return [[] for _ in queries]
         space = space_of(collection.active_generation)
         searched = store(collection.store)
-        hits = [searched.dense(space=space, query=query, limit=top_k, where=where) for query in queries]
+        hits = [searched.dense(space=space, query=query, limit=top_k, where=where).hits for query in queries]
         chunks = stored_chunks(chunk_ids=list({hit.chunk_id for found in hits for hit in found}))
     return [
         [

@@ -10,6 +10,7 @@ from collections_app.models import Collection
 from collections_app.selectors import get_collection
 from collections_app.services import get_or_create_default, space_of
 from core_app.errors import InvalidInput
+from core_app.ports import Vectors
 from core_app.snapshot import snapshot
 from core_app.wiring import app_settings, store
 from search_app.asking import SearchOptions, SearchRequest
@@ -22,7 +23,7 @@ from search_app.legs import Findings, Looking, look
 from search_app.modes import MODES
 from search_app.presenting import present
 from search_app.ranking import Ranking, ranked
-from search_app.results import Hit, SearchResult
+from search_app.results import Hit, SearchResult, ValueCount
 from search_app.showing import MOST_SHOWN, chosen
 from search_app.tuning import Tuning, tuning_of
 
@@ -131,7 +132,7 @@ class _Search:
         if app_settings().search.cut_at_budget:
             clock.budget_ms = self._mode.budget_ms
         self.ranking = Ranking(scores={}, fusion=tuning.fusion, rrf={})
-        self.facets = {}
+        self.facets: dict[str, list[ValueCount]] = {}
         self.explanation: Explanation | None = None
 
     def hits(self) -> list[Hit]:
@@ -175,7 +176,7 @@ class _Search:
     def _look(self) -> None:
         request, findings = self._request, self._findings
         legs = request.legs or ("hybrid" if hybrid_search_enabled() else "dense")
-        depth = max(self._mode.depth, 2 * request.limit)
+        depth = max(self._mode.depth, app_settings().search.candidates, 2 * request.limit)
         looking = Looking(
             collections=self._collections,
             text=self._text,
@@ -207,7 +208,7 @@ class _Search:
             return kept
         pool = kept[: max(50, 4 * request.limit)]
         with self._clock.stage("diversity"):
-            vectors = {}
+            vectors: dict[int, Vectors] = {}
             for collection in self._collections:
                 assert collection.active_generation is not None
                 space = space_of(collection.active_generation)

@@ -9,8 +9,8 @@ from stores_app.lexical.analysis import CJK_RUN, WORD, document_terms, query_ter
 
 _JOINTS = ".'\u2019\u02bc\u2010-"
 #: As `analysis` finds tokens, but in a text as it stands: with soft hyphens, and signs that it makes plain first.
-_TOKEN = re.compile(rf"{WORD}(?:[{_JOINTS}\u00ad]{WORD})*")
-_PIECE = re.compile(rf"[^{_JOINTS}_]+")
+_TOKEN = re.compile(rf"{WORD}(?:[\u00ad{_JOINTS}]{WORD})*")
+_PIECE = re.compile(rf"[^_{_JOINTS}]+")
 
 
 def marks(*, query: str, texts: Sequence[str], language: str) -> list[list[tuple[int, int]]]:

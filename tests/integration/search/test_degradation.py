@@ -169,20 +169,24 @@ def test_a_query_of_stop_words_and_signs_is_searched_by_meaning(collection: Coll
 
 
 @pytest.mark.parametrize(
-    ("asked", "codes"),
+    ("asked", "mode", "fusion", "codes"),
     [
-        ({"mode": "fast", "fusion": "rrf"}, []),
-        ({"mode": "balanced"}, ["mode_unavailable"]),
-        ({"mode": "thorough", "fusion": "calibrated"}, ["mode_unavailable", "fusion_unavailable"]),
+        ({}, "balanced", "calibrated", []),
+        ({"mode": "fast"}, "fast", "rrf", []),
+        ({"mode": "balanced", "fusion": "rrf"}, "balanced", "rrf", []),
+        ({"mode": "fast", "fusion": "calibrated"}, "fast", "calibrated", []),
+        ({"mode": "thorough"}, "thorough", "calibrated", ["no_reranker"]),
     ],
 )
-def test_what_this_version_lacks_is_said(
-    collection: Collection, client: Client, asked: dict[str, str], codes: list[str]
+def test_c_req_001_a_mode_says_how_the_legs_are_merged(
+    collection: Collection, client: Client, asked: dict[str, str], mode: str, fusion: str, codes: list[str]
 ) -> None:
+    """README 8: the request's fusion comes before the mode's; without a reranker thorough says so."""
     answer = client.post("/api/rag/collections/c/search", {"query": "fox", **asked}, content_type="application/json")
     assert answer.status_code == 200
-    assert (answer.json()["mode"], answer.json()["count"]) == ("fast", 3)
-    assert [warning["code"] for warning in answer.json()["warnings"]] == codes
+    found = answer.json()
+    assert (found["mode"], found["fusion"], found["count"], found["reranker"]) == (mode, fusion, 3, "none")
+    assert [warning["code"] for warning in found["warnings"]] == codes
 
 
 @pytest.mark.parametrize("asked", [{"mode": "slow"}, {"fusion": 1}, {"mode": None}])
