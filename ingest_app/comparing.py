@@ -23,6 +23,10 @@ from ingest_app.parsing.media_types import ZIP
 REMOVED_TOGETHER = 50
 
 
+#: The code of a file whose name another one has.
+DUPLICATE = "duplicate_source"
+
+
 class Difference(StrEnum):
     """What is to be done with a file."""
 
@@ -79,13 +83,18 @@ class Comparison:
             self._known = dict(ready.values_list("source", "content_hash"))
             self._others = other_origins(collection_id=collection.pk, origin=origin)
 
-    def files(self, found: Iterable[FoundFile], *, but: Container[str] = ()) -> Iterator[Compared]:
-        """Each file with what is to be done. Those named in `but` are known to be there and not read."""
+    def files(
+        self, found: Iterable[FoundFile], *, but: Container[str] = (), told: Container[str] = ()
+    ) -> Iterator[Compared]:
+        """Each file with what is to be done. Those named in `but` are known to be there and not read.
+
+        That two files have a name is not said again of those in `told`.
+        """
         for file in found:
-            if file.name in self._present and file.name in but:
-                continue  # told before
+            if file.name in self._present and file.name in told:
+                continue
             if file.name in self._present:
-                twice = Conflict("Another file has the same name. Give each its own.", code="duplicate_source")
+                twice = Conflict("Another file has the same name. Give each its own.", code=DUPLICATE)
                 yield Compared(name=file.name, difference=Difference.REFUSED, problem=twice)
                 continue
             self._present.add(file.name)

@@ -39,7 +39,7 @@ class UrlReader:
                 yield FoundFile(name=name, read=partial(self._content, url, check))
 
     def _content(self, url: str, check: Callable[[], None]) -> bytes:
-        host = target_of(url).host
+        host = target_of(url).authority
         if self._silent[host] >= SILENT_TIMES:
             raise Unreadable(
                 f"Its server was waited for in vain {SILENT_TIMES} times, so it was not asked again in this run.",
@@ -49,7 +49,8 @@ class UrlReader:
         try:
             content = fetch(url=url, limits=self._limits, check=check, resolve=self._resolve)
         except Unreadable:
-            self._silent[host] += time.monotonic() - began >= SILENT_SECONDS
+            waited = time.monotonic() - began >= SILENT_SECONDS
+            self._silent[host] = self._silent[host] + 1 if waited else 0
             raise
         self._silent[host] = 0
         return content

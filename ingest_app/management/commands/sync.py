@@ -14,13 +14,14 @@ from django.core.management.base import BaseCommand, CommandError
 from collections_app.models import Collection
 from collections_app.selectors import get_collection
 from core_app.errors import NotFound, RagsiteError
+from core_app.names import printable
 from ingest_app.comparing import Compared, Comparison, Difference, remove_vanished
 from ingest_app.connectors import NewConnector, create_connector
 from ingest_app.management.commands.ingest import ensure_collection, metadata_from
 from ingest_app.models import Connector
 from ingest_app.places import Place, opened
 from ingest_app.submitting import Source
-from ingest_app.watching import index_all, printable
+from ingest_app.watching import index_all
 
 #: Names listed of each kind in a dry run.
 LISTED = 50

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from core_app.errors import RagsiteError
+from core_app.names import printable
 from search_app.results import Hit
 from search_app.services import DEFAULT_LIMIT, search
 
@@ -46,5 +47,5 @@ class Command(BaseCommand):
             place.append(f"page {hit.metadata['page_number']}")
         if hit.metadata["section"]:
             place.append(hit.metadata["section"])
-        self.stdout.write(f"{rank}. {hit.score:.3f}  {', '.join(place)}")
-        self.stdout.write("   " + " ".join((hit.matched or hit.content).split())[:300] + "\n")
+        self.stdout.write(f"{rank}. {hit.score:.3f}  {printable(', '.join(place))}")
+        self.stdout.write("   " + printable(" ".join((hit.matched or hit.content).split())[:300]) + "\n")

@@ -131,7 +131,7 @@ def test_a_sync_that_gets_on_is_not_set_aside(client: Client, folder: Path, monk
     assert sources() == ["a.md", "b.md", *names]
 
 
-@pytest.mark.parametrize("together", [2, 200])
+@pytest.mark.parametrize("together", [2, 3, 200])
 def test_a_duplicate_is_told_once_whoever_took_over(
     client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch, together: int
 ) -> None:
@@ -157,7 +157,7 @@ def test_a_duplicate_is_told_once_whoever_took_over(
 def test_who_switches_removing_off_during_it_keeps_the_rest(
     client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(syncing, "REMOVED_TOGETHER", 1)
+    monkeypatch.setattr(comparing, "REMOVED_TOGETHER", 1)
     for number in range(3):
         (folder / f"n{number}.md").write_text("text")
     key = make(client, kind="folder", location=str(folder), remove_vanished=True).json()["id"]

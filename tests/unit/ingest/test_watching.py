@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ingest_app.watching import NAME_WIDTH, Tally, printable
+from core_app.names import printable
+from ingest_app.watching import NAME_WIDTH, Tally
 
 ESCAPES = {
     "colour": "\x1b[31mred\x1b[0m.md",

@@ -88,3 +88,11 @@ def test_quick_failures_never_count(server: Server) -> None:
     assert {failed(file).code for file in missing} == {"fetch_failed"}
     assert page.read() == b"hello"
     assert len(asked(server)) == 11
+
+
+def test_a_server_that_answers_quickly_now_and_then_is_not_given_up(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, file in enumerate(files(*(f"{server.url}/{number}" for number in range(7)))):
+        monkeypatch.setattr(urls, "SILENT_SECONDS", 60.0 if number % 2 else 0.0)
+        assert failed(file).code == "fetch_failed"
