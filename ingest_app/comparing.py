@@ -12,12 +12,13 @@ from django.db import transaction
 from collections_app.models import Collection, Document
 from collections_app.services import lock_collection, touch
 from core_app.errors import Conflict, InvalidInput, RagsiteError
-from ingest_app.indexing import content_hash_of, remove_chunks
+from ingest_app.indexing import content_hash_of
 from ingest_app.leases import Lease, hold
 from ingest_app.origins.found import FoundFile, Unreadable
 from ingest_app.ownership import other_origins, taken_by_another
 from ingest_app.parsing import sniff
 from ingest_app.parsing.media_types import ZIP
+from ingest_app.removing import remove_document
 
 #: Documents removed in one transaction: a collection is locked for no longer than that takes.
 REMOVED_TOGETHER = 50
@@ -181,8 +182,7 @@ def remove_vanished(
                 collection=locked, origin=origin, source__in=sources[start : start + REMOVED_TOGETHER]
             )
             for document in found:
-                remove_chunks(collection=locked, document=document)
-                document.delete()
+                remove_document(collection=locked, document=document)
                 removed += 1
             touch(collection=locked)
     return removed

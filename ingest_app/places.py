@@ -16,6 +16,7 @@ from ingest_app.origins.fetching import FetchLimits
 from ingest_app.origins.folders import files_below
 from ingest_app.origins.found import FoundFile, Unreadable
 from ingest_app.origins.git import GitLimits, cloned, revision
+from ingest_app.origins.targets import target_of
 from ingest_app.origins.urls import UrlReader
 from ingest_app.submitting import clean_text
 
@@ -37,7 +38,12 @@ class Place:
     prefix: str = ""
 
     def settled(self) -> Place:
-        """The same with the links in a folder's path followed: what is checked is what is read."""
+        """The same, written in the one way: what is checked is what is read, and one place has one origin.
+
+        In a folder's path links are followed. Raises Unreadable for a repository whose URL is none.
+        """
+        if self.kind == Kind.GIT:
+            return replace(self, location=target_of(self.location).url)
         return replace(self, location=str(_real(self.location))) if self.kind == Kind.FOLDER else self
 
     @property

@@ -18,11 +18,10 @@ from ingest_app.comparing import DUPLICATE, Compared, Comparison, Difference, Ou
 from ingest_app.item_work import ItemWork
 from ingest_app.itemless import check_attempts, tell
 from ingest_app.leases import Heartbeat, Lease, hold
-from ingest_app.models import Connector, Item, Job
+from ingest_app.models import UNPACKED, Connector, Item, Job
 from ingest_app.outcomes import finish_or_wait
 from ingest_app.places import check_allowed, opened, place_of
 from ingest_app.submitting import Source, add_item, find_problems
-from ingest_app.taking_apart import UNPACKED
 
 #: Read before they are indexed together: so many files, so many bytes, or what came in so many seconds.
 FILES_TOGETHER = 200

@@ -11,11 +11,10 @@ from tqdm import tqdm
 from core_app.names import printable
 from core_app.wiring import app_settings
 from ingest_app.comparing import Outcome
-from ingest_app.models import Item, Job
+from ingest_app.models import UNPACKED, Item, Job
 from ingest_app.selectors import JobReport, get_job, report
 from ingest_app.steering import cancel_job
 from ingest_app.submitting import Source, submit
-from ingest_app.taking_apart import UNPACKED
 
 POLL_SECONDS = 0.5
 #: A name in the table of failures; the end of a path says more than its beginning.

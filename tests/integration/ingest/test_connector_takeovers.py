@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from collections_app.services import create_collection
 from core_app.wiring import app_settings
-from ingest_app import comparing, connectors, indexing, item_work, syncing
+from ingest_app import comparing, connectors, indexing, item_work, removing, syncing
 from ingest_app.models import Connector, Item, Job, Payload
 from ingest_app.parsing import sniff
 from ingest_app.work import run_job
@@ -164,13 +164,13 @@ def test_who_switches_removing_off_during_it_keeps_the_rest(
     run(client, key)
     for number in range(3):
         (folder / f"n{number}.md").unlink()
-    removing = indexing.remove_chunks
+    remove = removing.remove_document
 
     def switching(**arguments: Any) -> int:
         Connector.objects.update(remove_vanished=False)
-        return removing(**arguments)
+        return remove(**arguments)
 
-    monkeypatch.setattr(comparing, "remove_chunks", switching)
+    monkeypatch.setattr(comparing, "remove_document", switching)
     job = run(client, key)
     assert (job.state, job.result) == ("succeeded", {"unchanged": 2, "vanished": 3, "removed": 1})
     assert sources() == ["a.md", "b.md", "n1.md", "n2.md"]
