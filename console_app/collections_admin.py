@@ -68,7 +68,8 @@ class CollectionAdmin(ServiceAdmin):
 
     @admin.display(ordering="document_total")
     def documents(self, row: Any) -> SafeString:
-        return format_html('<span class="rs-number">{}</span>', f"{row.document_total:,}")
+        failed = f" + {row.failed_total:,} failed" if row.failed_total else ""
+        return format_html('<span class="rs-number">{}</span>', f"{row.document_total:,}{failed}")
 
     @admin.display(ordering="chunk_total")
     def chunks(self, row: Any) -> SafeString:

@@ -93,7 +93,9 @@ def _sentence_of_sync(report: JobReport) -> str:
         parts = [f"{found.get(kind, 0):,} {text}" for kind, text in kinds.items()]
         parts += [f"{found['adopted']:,} in the place of others"] if found.get("adopted") else []
         return f"Would find {', '.join(parts)}; {found.get('vanished', 0):,} gone. Nothing was changed."
-    parts = [f"{report.done:,} indexed", f"{found.get('unchanged', 0) + report.skipped:,} unchanged"]
+    parts = [f"{report.done - report.unpacked:,} indexed"]
+    parts += [f"{found.get('unchanged', 0) + report.skipped:,} unchanged"]
+    parts += [opened_archives(report.unpacked)] if report.unpacked else []
     parts += [f"{report.failed:,} failed"] if report.failed else []
     parts += [f"{found.get('removed', 0):,} removed"] if found.get("removed") else []
     return f"{', '.join(parts)}."
@@ -116,13 +118,19 @@ def _sentence_of_items(report: JobReport) -> str:
     if job.state == Job.State.RUNNING:
         return f"{report.ended} of {files(report.total)} done."
     outcome = {
-        "indexed": report.done,
+        "indexed": report.done - report.unpacked,
         "unchanged": report.skipped,
         "failed": report.failed,
         "cancelled": report.cancelled,
     }
     parts = [f"{count} {word}" for word, count in outcome.items() if count]
+    parts += [opened_archives(report.unpacked)] if report.unpacked else []
     return f"{files(report.total)}: {', '.join(parts)}." if parts else f"{files(report.total)}."
+
+
+def opened_archives(count: int) -> str:
+    """How many archives were taken apart, in words."""
+    return f"{count:,} {'archive' if count == 1 else 'archives'} opened"
 
 
 def would_change(job: Job) -> dict[str, list[str]]:

@@ -16,15 +16,22 @@ from ingest_app.selectors import JobReport, list_jobs, reports
 
 
 def with_totals(collections: QuerySet[Collection]) -> QuerySet[Collection]:
-    """Each collection annotated with `chunk_total`, `document_total` and `changed_at`.
+    """Each collection annotated with `chunk_total`, `document_total`, `failed_total` and `changed_at`.
 
+    Documents are those that can be found; those that have failed and have no chunks are counted apart.
     `changed_at` is the later of its own last change and its documents': ingesting moves the latter only.
     """
     documents = Document.objects.filter(collection=OuterRef("pk")).order_by().values("collection")
     newest = Subquery(documents.annotate(at=Max("updated_at")).values("at"), output_field=DateTimeField())
-    total = Subquery(documents.annotate(total=Count("pk")).values("total"), output_field=IntegerField())
+
+    def counted(state: Document.State) -> Subquery:
+        found = documents.filter(state=state).annotate(total=Count("pk"))
+        return Subquery(found.values("total"), output_field=IntegerField())
+
     return with_chunk_totals(collections).annotate(
-        document_total=Coalesce(total, 0), changed_at=Greatest("updated_at", Coalesce(newest, "updated_at"))
+        document_total=Coalesce(counted(Document.State.READY), 0),
+        failed_total=Coalesce(counted(Document.State.FAILED), 0),
+        changed_at=Greatest("updated_at", Coalesce(newest, "updated_at")),
     )
 
 

@@ -12,15 +12,20 @@ from django.db import transaction
 from collections_app.models import Collection, Document
 from collections_app.services import lock_collection, touch
 from core_app.errors import Conflict, InvalidInput, RagsiteError
-from ingest_app.indexing import content_hash_of, remove_chunks
+from ingest_app.indexing import content_hash_of
 from ingest_app.leases import Lease, hold
 from ingest_app.origins.found import FoundFile, Unreadable
 from ingest_app.ownership import other_origins, taken_by_another
 from ingest_app.parsing import sniff
 from ingest_app.parsing.media_types import ZIP
+from ingest_app.removing import remove_document
 
 #: Documents removed in one transaction: a collection is locked for no longer than that takes.
 REMOVED_TOGETHER = 50
+
+
+#: The code of a file whose name another one has.
+DUPLICATE = "duplicate_source"
 
 
 class Difference(StrEnum):
@@ -79,13 +84,18 @@ class Comparison:
             self._known = dict(ready.values_list("source", "content_hash"))
             self._others = other_origins(collection_id=collection.pk, origin=origin)
 
-    def files(self, found: Iterable[FoundFile], *, but: Container[str] = ()) -> Iterator[Compared]:
-        """Each file with what is to be done. Those named in `but` are known to be there and not read."""
+    def files(
+        self, found: Iterable[FoundFile], *, but: Container[str] = (), told: Container[str] = ()
+    ) -> Iterator[Compared]:
+        """Each file with what is to be done. Those named in `but` are known to be there and not read.
+
+        That two files have a name is not said again of those in `told`.
+        """
         for file in found:
-            if file.name in self._present and file.name in but:
-                continue  # told before
+            if file.name in self._present and file.name in told:
+                continue
             if file.name in self._present:
-                twice = Conflict("Another file has the same name. Give each its own.", code="duplicate_source")
+                twice = Conflict("Another file has the same name. Give each its own.", code=DUPLICATE)
                 yield Compared(name=file.name, difference=Difference.REFUSED, problem=twice)
                 continue
             self._present.add(file.name)
@@ -172,8 +182,7 @@ def remove_vanished(
                 collection=locked, origin=origin, source__in=sources[start : start + REMOVED_TOGETHER]
             )
             for document in found:
-                remove_chunks(collection=locked, document=document)
-                document.delete()
+                remove_document(collection=locked, document=document)
                 removed += 1
             touch(collection=locked)
     return removed

@@ -258,10 +258,13 @@ def _checked_repository(new: NewConnector, prefix: str) -> Place:
     branch = new.branch.strip()
     try:
         url = target_of(new.location).url
+    except Unreadable as error:
+        raise InvalidInput(f"location: {error.detail}", code=error.code) from None
+    try:
         if branch:
             check_branch(branch)
     except Unreadable as error:
-        raise InvalidInput(f"location: {error.detail}", code=error.code) from None
+        raise InvalidInput(f"branch: {error.detail}", code=error.code) from None
     return Place(kind=new.kind, location=url, branch=branch, prefix=prefix)
 
 

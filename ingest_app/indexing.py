@@ -31,6 +31,7 @@ from ingest_app.parsing import ParsedDocument, sniff
 from ingest_app.parsing.media_types import ZIP
 from ingest_app.parsing.sandbox import ParserProcess
 from ingest_app.rechunking import chunking_of
+from ingest_app.removing import remove_chunks
 from ingest_app.submitting import clean_text
 from ingest_app.taking_apart import take_apart
 
@@ -277,15 +278,6 @@ def _replace_document(collection: Collection, draft: Draft, job: Job) -> Documen
     if draft.cut_anew_from is None:
         keep(document=document, parsed=draft.document, source_digest=draft.source_digest, given_title=draft.item.title)
     return document
-
-
-def remove_chunks(*, collection: Collection, document: Document) -> int:
-    """Take a document's chunks out of index and table; the number removed. Needs the write lock."""
-    old = list(Chunk.objects.filter(document=document).values_list("pk", flat=True))
-    if old:
-        store(collection.store).remove(collection_id=collection.pk, chunk_ids=old)
-        Chunk.objects.filter(pk__in=old).delete()
-    return len(old)
 
 
 def _rows_metadata(rows: RowRange | None) -> dict[str, Any]:

@@ -169,6 +169,10 @@ class Job(models.Model):
         return self.collection.name if self.collection is not None else None
 
 
+#: The code of an archive's item once its files are items themselves.
+UNPACKED = "unpacked"
+
+
 class Item(models.Model):
     """One source of a job, with its own outcome."""
 

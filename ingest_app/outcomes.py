@@ -69,7 +69,7 @@ def fail(*, lease: Lease, item: Item, detail: str, code: str) -> None:
     with transaction.atomic():
         # Collection before job, as every write: the other way round two of them wait for each other.
         lock_collection(collection_id=lease.collection_id)
-        hold(lease=lease)
+        job = hold(lease=lease)
         item.save(update_fields=["state", "error", "code"])
         if taken_names(collection_id=lease.collection_id, origin=item.origin, names=[item.source]):
             return  # the document of this name is another connector's
@@ -83,6 +83,8 @@ def fail(*, lease: Lease, item: Item, detail: str, code: str) -> None:
                 "origin": item.origin,
             },
         )
+        if document.submitted_at is not None and document.submitted_at > job.created_at:
+            return  # a version that was sent later is there already
         document.error = detail
         document.error_code = code
         document.save(update_fields=["error", "error_code", "updated_at"])
@@ -104,7 +106,9 @@ def finish(*, lease: Lease) -> None:
         job = hold(lease=lease)
         job.step = ""
         states = set(Item.objects.filter(job=job).values_list("state", flat=True))
-        good = bool(states & {Item.State.SUCCEEDED, Item.State.SKIPPED})
+        # Of a sync, files that have not changed are no items.
+        unchanged = (job.result or {}).get("unchanged", 0)
+        good = bool(unchanged or states & {Item.State.SUCCEEDED, Item.State.SKIPPED})
         if Item.State.FAILED not in states:
             job.state = Job.State.SUCCEEDED
         else:

@@ -16,11 +16,14 @@ from ingest_app.origins.fetching import FetchLimits
 from ingest_app.origins.folders import files_below
 from ingest_app.origins.found import FoundFile, Unreadable
 from ingest_app.origins.git import GitLimits, cloned, revision
+from ingest_app.origins.targets import target_of
 from ingest_app.origins.urls import UrlReader
 from ingest_app.submitting import clean_text
 
 Kind = Connector.Kind
+#: What stands in a file in place of what Git LFS keeps elsewhere; the format says how long it may be.
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+_LONGEST_POINTER = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +38,12 @@ class Place:
     prefix: str = ""
 
     def settled(self) -> Place:
-        """The same with the links in a folder's path followed: what is checked is what is read."""
+        """The same, written in the one way: what is checked is what is read, and one place has one origin.
+
+        In a folder's path links are followed. Raises Unreadable for a repository whose URL is none.
+        """
+        if self.kind == Kind.GIT:
+            return replace(self, location=target_of(self.location).url)
         return replace(self, location=str(_real(self.location))) if self.kind == Kind.FOLDER else self
 
     @property
@@ -90,7 +98,7 @@ def opened(place: Place, *, check: Callable[[], None]) -> Iterator[Opened]:
         folder = Path(place.location)
         if not _is_folder(folder):
             raise InvalidInput("There is no such folder on the server. Is it mounted?", code="no_folder")
-        yield Opened(files=_named(place, _without_pointers(files_below(folder, max_bytes=section.max_file_bytes))))
+        yield Opened(files=_named(place, files_below(folder, max_bytes=section.max_file_bytes)))
     elif place.kind == Kind.URLS:
         fetching = FetchLimits(
             max_bytes=section.max_file_bytes,
@@ -105,7 +113,7 @@ def opened(place: Place, *, check: Callable[[], None]) -> Iterator[Opened]:
             allowed_networks=section.allowed_private_networks,
         )
         with cloned(url=place.location, branch=place.branch or None, limits=cloning, check=check) as folder:
-            files = _named(place, _without_pointers(files_below(_real(str(folder)), max_bytes=section.max_file_bytes)))
+            files = _named(place, files_below(_real(str(folder)), max_bytes=section.max_file_bytes))
             yield Opened(files=files, revision=revision(folder))
 
 
@@ -121,19 +129,14 @@ def _real(folder: str) -> Path:
     return Path(os.path.realpath(folder))
 
 
-def _without_pointers(files: Iterator[FoundFile]) -> Iterator[FoundFile]:
-    """What Git LFS keeps elsewhere cannot be read: its pointer is not the file's text."""
+def _named(place: Place, files: Iterator[FoundFile]) -> Iterator[FoundFile]:
+    """The files under the names of their documents. What Git LFS keeps elsewhere cannot be read."""
 
     def content(file: FoundFile) -> bytes:
         found = file.read()
-        if found.startswith(_LFS_POINTER):
+        if len(found) <= _LONGEST_POINTER and found.startswith(_LFS_POINTER):
             raise Unreadable("It is kept in Git LFS, which is not read. Sync a folder that holds it.", code="git_lfs")
         return found
 
     for file in files:
-        yield FoundFile(name=file.name, read=partial(content, file))
-
-
-def _named(place: Place, files: Iterator[FoundFile]) -> Iterator[FoundFile]:
-    for file in files:
-        yield FoundFile(name=clean_text(place.prefix + file.name), read=file.read)
+        yield FoundFile(name=clean_text(place.prefix + file.name), read=partial(content, file))

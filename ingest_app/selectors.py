@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Q, QuerySet
 
 from core_app.errors import NotFound
-from ingest_app.models import Item, Job
+from ingest_app.models import UNPACKED, Item, Job
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +25,8 @@ class JobReport:
     failed: int
     skipped: int
     cancelled: int
+    #: Of those done, archives whose files are items themselves.
+    unpacked: int = 0
     items: Sequence[Item] | None = None
 
     @property
@@ -75,11 +77,13 @@ def _counts(jobs: QuerySet[Job]) -> QuerySet[Job]:
         failed_count=of(Item.State.FAILED),
         skipped_count=of(Item.State.SKIPPED),
         cancelled_count=of(Item.State.CANCELLED),
+        unpacked_count=Count("items", filter=Q(items__code=UNPACKED)),
     )
 
 
 def _report(job: Job, items: Sequence[Item] | None) -> JobReport:
     if not job.has_items:
         return JobReport(job=job, items=items, total=job.total, done=job.done, failed=0, skipped=0, cancelled=0)
-    counts = {name: int(getattr(job, f"{name}_count")) for name in ("total", "done", "failed", "skipped", "cancelled")}
+    names = ("total", "done", "failed", "skipped", "cancelled", "unpacked")
+    counts = {name: int(getattr(job, f"{name}_count")) for name in names}
     return JobReport(job=job, items=items, **counts)

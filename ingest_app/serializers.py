@@ -71,6 +71,7 @@ class JobSummarySerializer(serializers.Serializer[Any]):
     step = serializers.CharField(allow_null=True, help_text="What is being done, for jobs without items.")
     total = serializers.IntegerField()
     done = serializers.IntegerField()
+    unpacked = serializers.IntegerField(help_text="Archives among those done: the files in them are counted, too.")
     failed = serializers.IntegerField()
     skipped = serializers.IntegerField()
     created_at = serializers.DateTimeField()
@@ -142,6 +143,7 @@ def present_job(report: JobReport) -> dict[str, Any]:
         "step": job.step or None,
         "total": report.total,
         "done": report.done,
+        "unpacked": report.unpacked,
         "failed": report.failed,
         "skipped": report.skipped,
         "created_at": job.created_at,

@@ -15,8 +15,8 @@ from collections_app.services import CollectionGone, lock_collection, touch
 from core_app.errors import Conflict, NotFound, RagsiteError
 from ingest_app.dispatching import dispatch
 from ingest_app.emptying import CHANGED, Contents, contents, empty_now, holds_more_than
-from ingest_app.indexing import remove_chunks
 from ingest_app.models import Job
+from ingest_app.removing import remove_document
 from ingest_app.selectors import get_job
 from ingest_app.work import run_job
 
@@ -58,8 +58,7 @@ def delete_source(*, collection_name: str, source: str) -> int:
         document = Document.objects.filter(collection=collection, source=source).first()
         if document is None:
             raise NotFound(f"Source '{source}' not found in collection '{collection_name}'", code="source_not_found")
-        removed = remove_chunks(collection=collection, document=document)
-        document.delete()
+        removed = remove_document(collection=collection, document=document)
         touch(collection=collection)
     return removed
 

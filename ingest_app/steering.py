@@ -90,7 +90,7 @@ def _items_to_retry(job: Job) -> QuerySet[Item]:
 def _queue(job: Job) -> None:
     job.state = Job.State.QUEUED
     job.cancel_requested = job.again = False
-    job.finished_at = job.next_try_at = None
+    job.started_at = job.finished_at = job.next_try_at = None
     job.attempts = job.total = job.done = 0
     job.seen_version = None
     job.error = job.code = job.step = ""

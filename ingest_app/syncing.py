@@ -14,15 +14,14 @@ from django.db.models import Max
 from collections_app.services import CollectionGone
 from core_app.errors import Conflict
 from ingest_app import maintenance
-from ingest_app.comparing import Compared, Comparison, Difference, Outcome, remove_vanished
+from ingest_app.comparing import DUPLICATE, Compared, Comparison, Difference, Outcome, remove_vanished
 from ingest_app.item_work import ItemWork
 from ingest_app.itemless import check_attempts, tell
 from ingest_app.leases import Heartbeat, Lease, hold
-from ingest_app.models import Connector, Item, Job
+from ingest_app.models import UNPACKED, Connector, Item, Job
 from ingest_app.outcomes import finish_or_wait
 from ingest_app.places import check_allowed, opened, place_of
 from ingest_app.submitting import Source, add_item, find_problems
-from ingest_app.taking_apart import UNPACKED
 
 #: Read before they are indexed together: so many files, so many bytes, or what came in so many seconds.
 FILES_TOGETHER = 200
@@ -90,17 +89,20 @@ def _read(lease: Lease, heartbeat: Heartbeat, job: Job, connector: Connector) ->
     check_allowed(place)
     comparison = Comparison(collection=job.collection, origin=connector.origin, metadata=connector.metadata)
     progress = _Progress()
-    done = set(Item.objects.filter(job=job).values_list("source", flat=True))
+    items = Item.objects.filter(job=job)
+    done = set(items.values_list("source", flat=True))
+    told = set(items.filter(code=DUPLICATE).values_list("source", flat=True))
     tell(lease=lease, step=f"Opening the {Connector.Kind(connector.kind).label.lower()}.")
     with opened(place, check=heartbeat.check_sometimes) as source:
-        for batch in _batches(lease, comparison.files(source.files, but=done), progress):
+        for batch in _batches(lease, comparison.files(source.files, but=done, told=told), progress):
             heartbeat.check()
             if not job.dry_run and batch:
                 _add_items(lease, batch, connector)
                 _work(lease, heartbeat)
         revision = source.revision
-    items = Item.objects.filter(job=job).values_list("source", "code")
-    outcomes = [Outcome(source=name, taken_apart=code == UNPACKED) for name, code in items]
+    outcomes = [
+        Outcome(source=name, taken_apart=code == UNPACKED) for name, code in items.values_list("source", "code")
+    ]
     for name in (vanished := comparison.vanished(outcomes)):
         progress.add("vanished", name)
     result: dict[str, Any] = {"unchanged": progress.counts[Difference.UNCHANGED], "vanished": len(vanished)}

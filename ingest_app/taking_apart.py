@@ -7,21 +7,21 @@ from collections.abc import Callable
 from django.db import transaction
 from django.db.models import Max
 
-from collections_app.services import lock_collection
+from collections_app.models import Collection, Document
+from collections_app.services import lock_collection, touch
 from core_app.errors import InvalidInput, RagsiteError
 from core_app.wiring import app_settings
 from ingest_app.leases import Lease, hold
-from ingest_app.models import Item, Payload
+from ingest_app.models import UNPACKED, Item, Job, Payload
 from ingest_app.ownership import taken_by_another, taken_names
 from ingest_app.parsing.errors import UnableToParse
 from ingest_app.parsing.sandbox import ParserProcess
 from ingest_app.parsing.unpacking import Member
+from ingest_app.removing import remove_document
 from ingest_app.submitting import Source, add_item, clean_text, find_problems
 
 #: Archives within archives are opened so deep.
 MAX_DEPTH = 2
-#: The code of an archive's item once its files are items themselves.
-UNPACKED = "unpacked"
 
 
 def take_apart(*, lease: Lease, item: Item, content: bytes, parser: ParserProcess, check: Callable[[], None]) -> None:
@@ -30,6 +30,8 @@ def take_apart(*, lease: Lease, item: Item, content: bytes, parser: ParserProces
     Each is named by the archive and its place in it, and gets the archive's metadata. Raises UnableToParse for an
     archive that cannot be read or holds nothing that could be.
     """
+    if not content:
+        raise UnableToParse("The archive is empty: it holds no file to index.", "empty_file")
     if item.depth >= MAX_DEPTH:
         raise UnableToParse(
             f"An archive within {MAX_DEPTH} archives is not opened: unpack it and upload its files.", "unsupported_type"
@@ -55,8 +57,9 @@ def take_apart(*, lease: Lease, item: Item, content: bytes, parser: ParserProces
         for member, source, found in zip(members, sources, find_problems(sources), strict=True)
     ]
     with transaction.atomic():
-        lock_collection(collection_id=lease.collection_id)
+        collection = lock_collection(collection_id=lease.collection_id)
         job = hold(lease=lease)
+        _replace_its_document(collection, item, job)
         ordinal = Item.objects.filter(job=job).aggregate(last=Max("ordinal"))["last"] + 1
         for source, problem in zip(sources, problems, strict=True):
             add_item(job=job, ordinal=ordinal, source=source, problem=problem, depth=item.depth + 1)
@@ -65,6 +68,15 @@ def take_apart(*, lease: Lease, item: Item, content: bytes, parser: ParserProces
         item.error, item.code = "", UNPACKED
         item.save(update_fields=["state", "error", "code"])
         Payload.objects.filter(item=item).delete()
+
+
+def _replace_its_document(collection: Collection, item: Item, job: Job) -> None:
+    """A file of the archive's name may have been indexed, or failed, before it was an archive that can be opened."""
+    taken = taken_names(collection_id=collection.pk, origin=item.origin, names=[item.source])
+    before = Document.objects.filter(collection=collection, source=item.source).exclude(submitted_at__gt=job.created_at)
+    for document in () if taken else before:
+        remove_document(collection=collection, document=document)
+        touch(collection=collection)
 
 
 def _problem(member: Member) -> RagsiteError | None:

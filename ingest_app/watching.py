@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 from tqdm import tqdm
 
+from core_app.names import printable
 from core_app.wiring import app_settings
 from ingest_app.comparing import Outcome
-from ingest_app.models import Item, Job
+from ingest_app.models import UNPACKED, Item, Job
 from ingest_app.selectors import JobReport, get_job, report
 from ingest_app.steering import cancel_job
 from ingest_app.submitting import Source, submit
-from ingest_app.taking_apart import UNPACKED
 
 POLL_SECONDS = 0.5
 #: A name in the table of failures; the end of a path says more than its beginning.
@@ -72,11 +72,6 @@ class Tally:
             name = printable(source)
             name = name if len(name) <= NAME_WIDTH else "…" + name[1 - NAME_WIDTH :]
             yield f"{name:<{NAME_WIDTH}}  {code:<{code_width}}  {printable(sentence)}"
-
-
-def printable(name: str) -> str:
-    """A name without what a terminal would obey."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in name)
 
 
 def index_all(*, collection: str, sources: Iterable[Source], label: str) -> Tally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -9,6 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from ingest_app.origins.found import FoundFile, Unreadable
+
+#: A link that leads nowhere is no file; one that leads where nobody may look could be one.
+_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 def files_below(root: Path, *, max_bytes: int) -> Iterator[FoundFile]:
@@ -36,8 +40,10 @@ def files_below(root: Path, *, max_bytes: int) -> Iterator[FoundFile]:
             elif entry.is_file():
                 yield file_at(path, name=path.relative_to(root).as_posix(), max_bytes=max_bytes, root=root)
         except OSError as error:
-            if not entry.is_symlink():  # one that leads nowhere is no file
+            if not (entry.is_symlink() and error.errno in _NOWHERE):
                 yield _unlistable(root, path, error)
+    if os.path.realpath(root) != str(root):
+        raise Unreadable("The folder was replaced by another while it was read. Try again.")
 
 
 def _listed(folder: Path) -> list[os.DirEntry[str]]:

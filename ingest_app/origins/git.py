@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -155,7 +155,7 @@ def _workplace() -> Iterator[Path]:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield folder
     finally:
-        shutil.rmtree(folder)
+        _remove(folder)
 
 
 def _remove_abandoned() -> None:
@@ -165,6 +165,12 @@ def _remove_abandoned() -> None:
             state = folder.lstat()
             if state.st_uid != os.getuid() or time.time() - state.st_mtime < _ABANDONED_SECONDS:
                 continue
-            with (folder / _LOCK).open("rb") as lock:
+            with (folder / _LOCK).open("ab") as lock:  # one that is half removed may have none any more
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Not by shutil, which gives up on folders that are nested deeper than Python calls go."""
+    command = ["rm", "-rf", "--", str(folder)]
+    subprocess.run(command, check=False, stderr=subprocess.DEVNULL, env={"PATH": os.defpath})  # noqa: S603

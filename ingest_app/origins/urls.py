@@ -13,8 +13,8 @@ from ingest_app.origins.fetching import FetchLimits, fetch
 from ingest_app.origins.found import FoundFile, Unreadable
 from ingest_app.origins.targets import target_of
 
-#: After so many URLs of one host that failed after so long, and none that did not, its others are not tried: there may
-#: be thousands.
+#: After so many URLs in a row of one server that failed after so long, or after half of the time that each has, its
+#: others are not tried: there may be thousands.
 SILENT_TIMES = 3
 SILENT_SECONDS = 5.0
 
@@ -26,7 +26,7 @@ class UrlReader:
         self._urls = urls
         self._limits = limits
         self._resolve = resolve
-        #: How often each host was waited for in vain since it answered last.
+        #: How often each server was waited for in vain since it answered last.
         self._silent: Counter[str] = Counter()
 
     def files(self, check: Callable[[], None]) -> Iterator[FoundFile]:
@@ -39,8 +39,8 @@ class UrlReader:
                 yield FoundFile(name=name, read=partial(self._content, url, check))
 
     def _content(self, url: str, check: Callable[[], None]) -> bytes:
-        host = target_of(url).host
-        if self._silent[host] >= SILENT_TIMES:
+        server = target_of(url).authority
+        if self._silent[server] >= SILENT_TIMES:
             raise Unreadable(
                 f"Its server was waited for in vain {SILENT_TIMES} times, so it was not asked again in this run.",
                 code="fetch_timeout",
@@ -49,9 +49,10 @@ class UrlReader:
         try:
             content = fetch(url=url, limits=self._limits, check=check, resolve=self._resolve)
         except Unreadable:
-            self._silent[host] += time.monotonic() - began >= SILENT_SECONDS
+            waited = time.monotonic() - began >= min(SILENT_SECONDS, self._limits.timeout_seconds / 2)
+            self._silent[server] = self._silent[server] + 1 if waited else 0
             raise
-        self._silent[host] = 0
+        self._silent[server] = 0
         return content
 
 

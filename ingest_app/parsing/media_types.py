@@ -33,6 +33,8 @@ XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 XML = "application/xml"
 ZIP = "application/zip"
 
+#: Plain text is known by its content; by these names it is expected.
+_TEXT_EXTENSIONS = (".txt", ".text", ".log")
 _BY_EXTENSION = {
     **dict.fromkeys((".docx", ".docm", ".dotx", ".dotm"), DOCX),
     **dict.fromkeys((".pptx", ".pptm", ".ppsx", ".ppsm", ".potx"), PPTX),
@@ -121,6 +123,10 @@ def refusal(*, name: str, content: bytes) -> UnableToParse:
         return UnableToParse(
             f"The file is named {extension} and holds something else: check which file it is.",
             "unsupported_type",
+        )
+    if extension in _TEXT_EXTENSIONS:
+        return UnableToParse(
+            f"The file is named {extension} and holds no text: check which file it is.", "unsupported_type"
         )
     kind = f"Files of type {extension}" if extension else "Files of this type"
     return UnableToParse(

@@ -10,10 +10,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from collections_app.selectors import get_collection
 from core_app.errors import NotFound, RagsiteError
+from core_app.names import printable
 from ingest_app.comparing import Difference
 from ingest_app.connectors import delete_connector, last_jobs, run_connector
 from ingest_app.models import Connector, Job
-from ingest_app.watching import Tally, printable, watch
+from ingest_app.watching import Tally, watch
 
 
 class Command(BaseCommand):
@@ -73,7 +74,7 @@ class Command(BaseCommand):
         elif not found.job.error:
             self.stdout.write(f"{tally.sentence()}, {result.get('removed', 0):,} removed")
         if found.job.error or tally.complaint:
-            raise CommandError(found.job.error or tally.complaint)
+            raise CommandError(printable(found.job.error) or tally.complaint)
 
 
 def _connector(key: uuid.UUID) -> Connector:

@@ -14,6 +14,7 @@ from collections_app.selectors import get_collection
 from collections_app.services import create_collection
 from core_app.api import parse_json
 from core_app.errors import NotFound, RagsiteError
+from core_app.names import printable
 from core_app.wiring import app_settings
 from ingest_app.origins.folders import file_at, files_below
 from ingest_app.origins.found import FoundFile, Unreadable
@@ -33,7 +34,7 @@ class Command(BaseCommand):
         given = metadata_from(metadata)
         for path in paths:
             if not path.is_dir() and not path.is_file():
-                raise CommandError(f"{path}: no such file or folder.")
+                raise CommandError(f"{printable(str(path))}: no such file or folder.")
         try:
             ensure_collection(collection)
             refused: list[tuple[str, str, str]] = []

@@ -14,13 +14,14 @@ from django.core.management.base import BaseCommand, CommandError
 from collections_app.models import Collection
 from collections_app.selectors import get_collection
 from core_app.errors import NotFound, RagsiteError
+from core_app.names import printable
 from ingest_app.comparing import Compared, Comparison, Difference, remove_vanished
 from ingest_app.connectors import NewConnector, create_connector
 from ingest_app.management.commands.ingest import ensure_collection, metadata_from
 from ingest_app.models import Connector
 from ingest_app.places import Place, opened
 from ingest_app.submitting import Source
-from ingest_app.watching import index_all, printable
+from ingest_app.watching import index_all
 
 #: Names listed of each kind in a dry run.
 LISTED = 50
@@ -43,7 +44,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("collection", help="made when it does not exist")
-        parser.add_argument("folder", nargs="?", type=Path, help="all files below it; hidden ones are left out")
+        parser.add_argument("folder", nargs="?", type=Path, help="all below it but hidden files; comes right after")
         parser.add_argument("--git", metavar="URL", help="a repository instead, cloned over http or https")
         parser.add_argument("--branch", default="", help="of the repository; without it, its own default")
         parser.add_argument("--urls", metavar="FILE", type=Path, help="a file with one URL a line instead")
@@ -141,7 +142,7 @@ def _wanted(options: Mapping[str, Any], *, metadata: Mapping[str, Any], delete: 
         raise CommandError("--branch goes with --git.")
     kind = Connector.Kind.URLS if urls is not None else Connector.Kind.GIT if repository else Connector.Kind.FOLDER
     if folder is not None and not folder.is_dir():
-        raise CommandError(f"{folder}: no such folder.")
+        raise CommandError(f"{printable(str(folder))}: no such folder.")
     return NewConnector(
         kind=kind,
         location=str(folder.resolve()) if folder is not None else repository or "",
@@ -165,7 +166,7 @@ def _lines(path: Path) -> list[str]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
-        raise CommandError(f"{path}: cannot be read as text.") from None
+        raise CommandError(f"{printable(str(path))}: cannot be read as text.") from None
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 

@@ -9,7 +9,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from core_app.errors import RagsiteError
+<<<<<<< HEAD
 from search_app.asking import DEFAULT_LIMIT
+=======
+from core_app.names import printable
+>>>>>>> main
 from search_app.results import Hit
 from search_app.services import search
 
@@ -47,5 +51,5 @@ class Command(BaseCommand):
             place.append(f"page {hit.metadata['page_number']}")
         if hit.metadata["section"]:
             place.append(hit.metadata["section"])
-        self.stdout.write(f"{rank}. {hit.score:.3f}  {', '.join(place)}")
-        self.stdout.write("   " + " ".join((hit.matched or hit.content).split())[:300] + "\n")
+        self.stdout.write(f"{rank}. {hit.score:.3f}  {printable(', '.join(place))}")
+        self.stdout.write("   " + printable(" ".join((hit.matched or hit.content).split())[:300]) + "\n")

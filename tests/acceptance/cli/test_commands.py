@@ -84,6 +84,14 @@ def test_ingest_makes_the_collection_and_search_finds_the_passage(worker: None, 
     assert output_of("search", "guides", "rye flour", "--min-score", "1").startswith("0 passages in ")
 
 
+def test_what_a_terminal_would_obey_is_not_printed(worker: None, folder: Path) -> None:
+    (folder / "\x1b[31mred.md").write_text("Rye \x1b]0;title\x07 bread")
+    output_of("ingest", "guides", str(folder))
+    found = output_of("search", "guides", "rye bread")
+    assert "red.md" in found
+    assert all(line.isprintable() for line in found.splitlines())
+
+
 def test_a_second_ingest_changes_nothing(worker: None, folder: Path) -> None:
     output_of("ingest", "guides", str(folder))
     assert "0 indexed (0 chunks), 2 unchanged, 0 failed" in output_of("ingest", "guides", str(folder))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from collections_app.models import Document
+from collections_app.models import Chunk, Document
 from collections_app.services import create_collection
 from ingest_app import submitting, taking_apart
 from ingest_app.models import Item, Job, Payload
@@ -143,3 +143,24 @@ def test_an_archive_beside_other_files_stops_none() -> None:
     job = submit(collection_name="c", sources=sources)
     run_job(job_id=job.pk, stopping=never)
     assert outcomes(job)["x.md"] == "succeeded"
+
+
+@pytest.mark.parametrize("before", [b"PK\x03\x04 cut off", b"a plain text"])
+def test_what_stood_under_its_name_before_goes(before: bytes) -> None:
+    """A damaged archive's error, or the text of a file that was no archive."""
+    ingest(before)
+    assert Document.objects.filter(source="all.zip").exists()
+    ingest(zipped({"a.md": b"alpha"}))
+    assert list(Document.objects.values_list("source", flat=True)) == ["all.zip/a.md"]
+    assert [chunk.text for chunk in Chunk.objects.all()] == ["alpha"]
+
+
+def test_an_archive_is_counted_apart_from_its_files(client: Client) -> None:
+    job = ingest(zipped({"a.md": b"alpha", "b.md": b"beta"}))
+    shown = client.get(f"/api/rag/jobs/{job.pk}").json()
+    assert (shown["total"], shown["done"], shown["unpacked"]) == (3, 3, 1)
+
+
+def test_an_archive_of_no_bytes_is_empty() -> None:
+    job = ingest(zipped({"inner.zip": b"", "a.md": b"alpha"}))
+    assert outcomes(job)["all.zip/inner.zip"] == "empty_file"

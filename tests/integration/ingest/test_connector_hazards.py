@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from collections_app.models import Chunk, Collection, Document
 from collections_app.services import create_collection, delete_collection
-from ingest_app import comparing, connectors, indexing, item_work, places, syncing
+from ingest_app import comparing, connectors, indexing, item_work, places, removing, syncing
 from ingest_app.models import Connector, Item, Job
 from ingest_app.origins.folders import files_below
 from ingest_app.origins.found import Unreadable
@@ -109,6 +109,25 @@ def test_links_that_lead_nowhere_and_hidden_ones_are_left_out(client: Client, fo
     (folder / "gone").symlink_to(folder / "nothing")
     job = run(client, make(client, kind="folder", location=str(folder)).json()["id"])
     assert outcome(job)[:2] == ("succeeded", {"a.md": "succeeded", "b.md": "succeeded"})
+
+
+def test_a_link_that_nobody_may_look_behind_is_not_gone(
+    client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "b.md").unlink()
+    (folder / ".kept").mkdir()
+    (folder / ".kept" / "b.md").write_text("beta")
+    (folder / "b.md").symlink_to(folder / ".kept" / "b.md")
+    key = make(client, kind="folder", location=str(folder), remove_vanished=True).json()["id"]
+    run(client, key)
+    assert sources() == ["a.md", "b.md"]
+    (folder / ".kept" / "b.md").unlink()
+    # No name can be so long, which is an error of looking, too.
+    (folder / "b.md").unlink()
+    (folder / "b.md").symlink_to(folder / ("n" * 300))
+    job = run(client, key)
+    assert Item.objects.get(job=job, source="b.md").code == "unreadable"
+    assert sources() == ["a.md", "b.md"]
 
 
 def test_what_is_opened_lies_in_the_folder(tmp_path: Path) -> None:
@@ -224,13 +243,13 @@ def test_a_cancel_is_seen_between_removals(client: Client, folder: Path, monkeyp
     run(client, key)
     for number in range(4):
         (folder / f"n{number}.md").unlink()
-    removing = indexing.remove_chunks
+    remove = removing.remove_document
 
     def cancelling(**arguments: Any) -> int:
         Job.objects.filter(finished_at__isnull=True).update(cancel_requested=True)
-        return removing(**arguments)
+        return remove(**arguments)
 
-    monkeypatch.setattr(comparing, "remove_chunks", cancelling)
+    monkeypatch.setattr(comparing, "remove_document", cancelling)
     assert run(client, key).state == "cancelled"
     assert len(sources()) == 5
 

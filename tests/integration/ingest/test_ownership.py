@@ -14,6 +14,7 @@ from django.test import Client
 from collections_app.models import Chunk, Collection, Document
 from ingest_app import indexing, item_work
 from ingest_app.models import Item, Job
+from ingest_app.submitting import Source, submit
 from tests.integration.ingest.connecting import ADDRESS, make, run, work_off
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("folder")]
@@ -81,6 +82,20 @@ def test_a_dry_run_counts_every_kind(client: Client, folder: Path) -> None:
     job = run(client, key, "?dry_run=true")
     assert job.result is not None
     assert (job.result["adopted"], job.result["changed"], job.result["unchanged"]) == (1, 1, 0)
+
+
+def test_what_fails_beside_much_that_has_not_changed_fails_in_part(client: Client, folder: Path) -> None:
+    key = make(client, kind="folder", location=str(folder)).json()["id"]
+    (folder / "c.md").write_bytes(b"")
+    for _ in range(2):
+        assert run(client, key).state == "partial"
+
+
+def test_an_older_version_that_fails_late_does_not_mark_a_newer_one() -> None:
+    first = submit(collection_name="c", sources=[Source(name="s.md", content=b"%PDF-1.4 nothing")])
+    work_off(submit(collection_name="c", sources=[Source(name="s.md", content=b"newer")]))
+    assert work_off(first).state == "failed"
+    assert Document.objects.get(source="s.md").error_code == ""
 
 
 def test_a_repository_that_cannot_be_read_leaves_no_collection() -> None:

@@ -117,3 +117,13 @@ def stopping_after(calls: int) -> Callable[[], None]:
 
 class Stopped(Exception):
     """Raised by a check."""
+
+
+def deep_tree(folder: Path, *, levels: int) -> None:
+    """A file in folders that are nested deeper than a path of the file system may be long."""
+    make_repository(folder, {"a": b""})
+    kind, name, called = "100644 blob", git(folder, "hash-object", "-w", "--stdin"), "file"
+    for _ in range(levels):
+        name = git(folder, "mktree", given=f"{kind} {name}\t{called}\n".encode())
+        kind, called = "040000 tree", "fff"
+    git(folder, "update-ref", "refs/heads/main", git(folder, "commit-tree", name, "-m", "Deep"))

@@ -21,6 +21,7 @@ from ingest_app.origins.time_limit import TimeLimit
 from tests.unit.ingest.origins.repositories import (
     Stopped,
     commit,
+    deep_tree,
     git,
     make_repository,
     serving_git,
@@ -345,3 +346,26 @@ def test_what_a_killed_process_left_is_removed_by_the_next(server: Server, tempo
         contents(f"{server.url}/docs.git")
         assert not left.exists()
         assert running.exists()
+
+
+def test_folders_nested_deeper_than_any_path_leave_nothing(tmp_path: Path, server: Server, temporary: Path) -> None:
+    deep_tree(tmp_path / "served" / "deep.git", levels=1300)
+    assert refused(f"{server.url}/deep.git").code == "git_failed"
+    assert list(temporary.glob("ragsite-clone-*")) == []
+
+
+def test_what_was_half_removed_is_removed_too(server: Server, temporary: Path) -> None:
+    """However deep it is, and without the lock that says that its owner lives."""
+    left = temporary / "ragsite-clone-left"
+    left.mkdir()
+    inner = os.open(left, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("f", dir_fd=inner)
+        deeper = os.open("f", os.O_RDONLY, dir_fd=inner)
+        os.close(inner)
+        inner = deeper
+    os.close(inner)
+    long_ago = time.time() - 7200
+    os.utime(left, (long_ago, long_ago))
+    contents(f"{server.url}/docs.git")
+    assert not left.exists()
