@@ -9,11 +9,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from core_app.errors import RagsiteError
-<<<<<<< HEAD
-from search_app.asking import DEFAULT_LIMIT
-=======
+from core_app.errors import RagsiteError
 from core_app.names import printable
->>>>>>> main
+from search_app.asking import DEFAULT_LIMIT
+from search_app.results import Hit
+from search_app.services import search
 from search_app.results import Hit
 from search_app.services import search
 
