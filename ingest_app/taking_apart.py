@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from django.db import transaction
 from django.db.models import Max
@@ -40,22 +40,8 @@ def take_apart(*, lease: Lease, item: Item, content: bytes, parser: ParserProces
     members = list(parser.unpack(name=item.source, content=content, max_member_bytes=largest, check=check))
     if not members:
         raise UnableToParse("The archive is empty: it holds no file to index.", "empty_file")
-    sources = [
-        Source(
-            name=clean_text(f"{item.source}/{member.name}"),
-            content=member.content or b"",
-            metadata=item.metadata,
-            origin=item.origin,
-        )
-        for member in members
-    ]
-    taken = taken_names(
-        collection_id=lease.collection_id, origin=item.origin, names=[source.name for source in sources]
-    )
-    problems = [
-        _problem(member) or (taken_by_another() if source.name in taken else found)
-        for member, source, found in zip(members, sources, find_problems(sources), strict=True)
-    ]
+    sources = [_source(item, member) for member in members]
+    problems = _problems(lease, item, members, sources)
     with transaction.atomic():
         collection = lock_collection(collection_id=lease.collection_id)
         job = hold(lease=lease)
@@ -68,6 +54,27 @@ def take_apart(*, lease: Lease, item: Item, content: bytes, parser: ParserProces
         item.error, item.code = "", UNPACKED
         item.save(update_fields=["state", "error", "code"])
         Payload.objects.filter(item=item).delete()
+
+
+def _source(item: Item, member: Member) -> Source:
+    return Source(
+        name=clean_text(f"{item.source}/{member.name}"),
+        content=member.content or b"",
+        metadata=item.metadata,
+        origin=item.origin,
+    )
+
+
+def _problems(
+    lease: Lease, item: Item, members: Sequence[Member], sources: Sequence[Source]
+) -> list[RagsiteError | None]:
+    """Why each of the files cannot be indexed; None where it can."""
+    names = [source.name for source in sources]
+    taken = taken_names(collection_id=lease.collection_id, origin=item.origin, names=names)
+    return [
+        _problem(member) or (taken_by_another() if source.name in taken else found)
+        for member, source, found in zip(members, sources, find_problems(sources), strict=True)
+    ]
 
 
 def _replace_its_document(collection: Collection, item: Item, job: Job) -> None:
