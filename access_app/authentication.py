@@ -53,7 +53,7 @@ class HasVerb(BasePermission):
         verbs: dict[str, Verb] = getattr(view, "verbs", {})
         verb = verbs.get(request.method or "")
         if verb is None and request.method in {"HEAD", "OPTIONS"}:
-            verb = verbs.get("GET", Verb.READ)
+            verb = verbs.get("GET", Verb.READ) if request.method == "HEAD" else Verb.READ
         if verb is None:
             if request.method in view.allowed_methods:
                 raise NotAllowed("This view declares no verb for this method and so refuses it.")

@@ -120,8 +120,8 @@ class AskedTerm:
     #: Chunks that have it, and how rare that makes it.
     chunks: int
     idf: float
-    #: Whether it is a name written as one, such as `snake_case`, in which other terms of the query are parts.
-    is_identifier: bool
+    #: How rare a name it is, such as `snake_case` or `E501`, 0 to 1; 0 for ordinary words.
+    rarity: float
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -66,7 +66,6 @@ class SearchSerializer(StrictSerializer):
     )
     expand = ExpansionField(
         required=False,
-        max_length=20,
         help_text=f"Show the `section`, the `document`, or `window:N` passages on both sides, N up to {WIDEST_WINDOW}.",
     )
     group_size = StrictIntegerField(
@@ -166,7 +165,7 @@ class AskedTermSerializer(serializers.Serializer[Any]):
     weight = serializers.FloatField(help_text="0 where no passage has it.")
     chunks = serializers.IntegerField(help_text="Passages that have it.")
     idf = serializers.FloatField()
-    is_identifier = serializers.BooleanField(help_text="A name of several parts, such as `snake_case`.")
+    rarity = serializers.FloatField(help_text="How rare a name it is, such as `snake_case`; 0 for ordinary words.")
 
 
 class StageSerializer(serializers.Serializer[Any]):

@@ -15,6 +15,7 @@ from core_app.ports import AskedTerm, Bm25, LexicalFound, LexicalHit, TermShare
 from core_app.sql import statement
 from core_app.where import Where
 from stores_app.lexical import bm25 as scoring
+from stores_app.lexical import names
 from stores_app.lexical.analysis import query_terms, weights
 from stores_app.lexical.blocks import find
 from stores_app.lexical.postings import CHUNK_ID, Mask, Postings, unpack_bitmap
@@ -69,14 +70,16 @@ class _Asked:
 
     collection_ids: Sequence[int]
     bm25: Bm25
-    identifiers: frozenset[str]
     all_terms: Sequence[str]
     live: int = 0
     live_length: int = 0
     sizes: dict[int, int] = field(default_factory=dict)
-    #: The terms that chunks have, and what each counts.
+    #: The terms that chunks have, in how many, and what each counts.
     postings: Mapping[str, Mapping[int, Postings]] = field(default_factory=dict)
+    chunks: Mapping[str, int] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
+    #: Of those that are names.
+    rarities: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def read(cls, collection_ids: Sequence[int], bm25: Bm25, query: str) -> _Asked | None:
@@ -88,11 +91,13 @@ class _Asked:
         read = cls(
             collection_ids=collection_ids,
             bm25=bm25,
-            identifiers=frozenset(whole for term in asked for whole in term.wholes),
             all_terms=terms,
         )
         read._take(terms)
-        read.weights = weights(asked, read.postings)
+        read.chunks = {term: sum(len(one.ordinals) for one in found.values()) for term, found in read.postings.items()}
+        read.rarities = names.rarities(asked, read.chunks)
+        idfs = {term: scoring.idf(chunks=read.live, df=df) for term, df in read.chunks.items()}
+        read.weights = names.raised(weights(asked, read.postings), idfs=idfs, rarities=read.rarities)
         return read
 
     def _take(self, terms: list[str]) -> None:
@@ -129,13 +134,13 @@ class _Asked:
         return [self._term(term) for term in self.all_terms]
 
     def _term(self, term: str) -> AskedTerm:
-        chunks = sum(len(found.ordinals) for found in self.postings.get(term, {}).values())
+        chunks = self.chunks.get(term, 0)
         return AskedTerm(
             term=term,
-            weight=self.weights.get(term, 0.0) if chunks else 0.0,
+            weight=self.weights.get(term, 0.0),
             chunks=chunks,
             idf=scoring.idf(chunks=self.live, df=chunks),
-            is_identifier=term in self.identifiers,
+            rarity=self.rarities.get(term, 0.0),
         )
 
     def shares_at(self, segment_id: int, ordinal: int) -> list[TermShare]:

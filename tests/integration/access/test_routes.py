@@ -44,6 +44,10 @@ VERBS = {
     ("document", "PATCH"): Verb.WRITE,
     ("query", "POST"): Verb.SEARCH,
     ("search", "POST"): Verb.SEARCH,
+    ("search-collections", "POST"): Verb.SEARCH,
+    ("search-settings", "GET"): Verb.READ,
+    ("search-settings", "PUT"): Verb.WRITE,
+    ("knowledge-search", "GET"): Verb.SEARCH,
     ("empty", "DELETE"): Verb.DELETE,
     ("ingest", "POST"): Verb.WRITE,
     ("chunking", "GET"): Verb.READ,
@@ -134,7 +138,8 @@ def call(client: Client, route: Route, method: str, job: Job) -> Any:
     """The route about the collection `docs` and its job, with as little else as possible."""
     values = {"name": "docs", "job_id": job.pk, "document_id": "a", "connector_id": job.pk}
     path = reverse(route.name, kwargs={key: values[key] for key in route.parameters})
-    body = b'{"name": "docs"}' if (route.name, method) == ("collections", "POST") else b"{}"
+    bodies = {"collections": b'{"name": "docs"}', "search-collections": b'{"collections": ["docs"], "query": "x"}'}
+    body = bodies.get(route.name, b"{}")
     return client.generic(method, path, b"" if method == "GET" else body, content_type="application/json")
 
 

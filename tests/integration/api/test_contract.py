@@ -98,6 +98,7 @@ def walk(client: Client) -> None:
     client.put("/collections/docs/metadata?merge=true", {"metadata": {"c": None}}, JSON)
     assert client.post("/api/rag/collections/docs/search", {"query": "oolong"}, JSON).json()["count"] == 1
     client.post("/api/rag/collections/docs/search", {"query": "x", "topic": "tea", "min_score": 1}, JSON)
+    walk_searches(client)
     assert client.get("/api/rag/collections/docs/sources").json()["total"] == 2
     chunking = "/api/rag/collections/docs/chunking"
     client.get(chunking)
@@ -112,6 +113,30 @@ def walk(client: Client) -> None:
     client.post(f"/api/rag/jobs/{queued['id']}/cancel")
     client.delete("/collections/docs")
     walk_storage(client)
+
+
+def walk_searches(client: Client) -> None:
+    """Searches with all that can be asked of them."""
+    everything = {
+        "where": {"source": "a.md"},
+        "highlight": True,
+        "facets": ["source"],
+        "explain": True,
+        "diversity": 0.5,
+    }
+    everything |= {"expand": "section", "group_size": 2}
+    body = {"collections": ["docs"], "query": "what tea is oolong", **everything}
+    found = client.post("/api/rag/search", body, JSON).json()
+    assert found["results"][0]["collection"] == "docs"
+    assert found["results"][0]["highlights"]
+    assert found["facets"] == {"source": [{"value": "a.md", "count": 1}]}
+    nothing = client.post("/api/rag/search", {**body, "where": {"source": "none"}, "min_score": 0.5}, JSON).json()
+    assert [step["together"] for step in nothing["explain"]["survivors"]] == [1, 0, 0]
+    assert client.get("/knowledge/docs/search?q=oolong&thoroughness=fast&limit=3").json()["results"]
+    settings = "/api/rag/collections/docs/search-settings"
+    client.put(settings, {"mode": "fast", "fusion": "calibrated", "lexical_weight": 0.4, "min_score": 0}, JSON)
+    assert client.get(settings).json()["own"]["mode"] == "fast"
+    client.put(settings, {}, JSON)
 
 
 def walk_connectors(client: Client) -> None:
