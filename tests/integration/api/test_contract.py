@@ -247,6 +247,7 @@ def test_what_is_missing_is_documented(checked: ContractClient, contract: Contra
         if (route.name, method) == ("documents", "DELETE"):
             body = json.dumps({"ids": ["d"]})
         needed = {("sources", "DELETE"): "?source=x", ("metadata-values", "GET"): "?field=x"}
+        needed[("knowledge-search", "GET")] = "?q=x"
         checked.generic(method, path + needed.get((route.name, method), ""), body, JSON)
     missing = {(method, path) for method, path, status in contract.seen if status == 404}
     assert missing == {(method, path) for method, path in operations(contract) if "{" in path}
@@ -342,6 +343,7 @@ def test_null_is_allowed_where_the_document_says_so(contract: Contract) -> None:
     metadata = dict.fromkeys(("source", "page_number", "chunk_index", "similarity_score"))
     hit = {
         "id": "a",
+        "collection": "docs",
         "content": "b",
         "matched": None,
         "score": 0.5,
@@ -351,6 +353,7 @@ def test_null_is_allowed_where_the_document_says_so(contract: Contract) -> None:
         "count": 1,
         "results": [hit],
         "mode": "fast",
+        "fusion": "rrf",
         "query_strategy": "first message (raw query)",
         "reranker": "none",
         "warnings": [],
