@@ -44,20 +44,20 @@ def save_model(
     torch.manual_seed(seed)
     _save_transformer(folder / "transformer")
     transformer = modules.Transformer(str(folder / "transformer"), max_seq_length=MOST_TOKENS)
-    pooled = modules.Pooling(WIDTH, pooling_mode=pooling, include_prompt=include_prompt)  # type: ignore[arg-type]
+    pooled = modules.Pooling(WIDTH, pooling_mode=pooling, include_prompt=include_prompt)
     model = SentenceTransformer(modules=[transformer, pooled, *more(modules)], prompts=prompts, device="cpu")
     model.save(str(folder / "model"))
     return model
 
 
 def _save_transformer(folder: Path) -> None:
-    from transformers import BertConfig, BertModel, BertTokenizerFast
+    from transformers import BertConfig, BertModel, BertTokenizer
 
     folder.mkdir(parents=True)
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_LETTERS, *(f"##{letter}" for letter in _LETTERS)]
     words += [*string.digits, *(f"##{digit}" for digit in string.digits), *string.punctuation, "tea", "coffee"]
     (folder / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
-    BertTokenizerFast(str(folder / "vocab.txt"), do_lower_case=True).save_pretrained(folder)
+    BertTokenizer(str(folder / "vocab.txt"), do_lower_case=True).save_pretrained(folder)
     config = BertConfig(
         vocab_size=len(words),
         hidden_size=WIDTH,
