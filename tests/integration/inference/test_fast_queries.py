@@ -154,3 +154,15 @@ def test_a_model_that_does_more_is_left_to_torch(
     assert embedder.query_engine == QueryEngine(name="torch", reason=reason)
     assert exports == []
     np.testing.assert_array_equal(embedder.embed_query("tea"), by_torch(model, ["tea"])[0])
+
+
+@pytest.mark.parametrize("processing", [{"text": {"padding": "max_length"}}, {"text": {"max_length": 10}}])
+def test_a_tokenizer_that_is_used_otherwise_is_noticed(
+    make_embedder: MakeEmbedder, tmp_path: Path, processing: dict[str, Any]
+) -> None:
+    model = save_model(tmp_path, processing=processing)
+    embedder = make_embedder(tmp_path)
+    embedder.warm_up()
+    reason = "its tokenizer cuts differently than torch is given it"
+    assert embedder.query_engine == QueryEngine(name="torch", reason=reason)
+    np.testing.assert_array_equal(embedder.embed_query(TEXTS[-1]), by_torch(model, TEXTS[-1:])[0])

@@ -34,6 +34,7 @@ def save_model(
     pooling: str | tuple[str, ...] = "mean",
     include_prompt: bool = True,
     prompts: dict[str, str] | None = None,
+    processing: Any = None,
     more: Callable[[Any], Sequence[Any]] = lambda modules: [modules.Normalize()],
 ) -> SentenceTransformer:
     """Build a model and save it; `more` makes the modules after the pooling."""
@@ -43,7 +44,9 @@ def save_model(
 
     torch.manual_seed(seed)
     _save_transformer(folder / "transformer")
-    transformer = modules.Transformer(str(folder / "transformer"), max_seq_length=MOST_TOKENS)
+    transformer = modules.Transformer(
+        str(folder / "transformer"), max_seq_length=MOST_TOKENS, processing_kwargs=processing
+    )
     pooled = modules.Pooling(WIDTH, pooling_mode=pooling, include_prompt=include_prompt)
     model = SentenceTransformer(modules=[transformer, pooled, *more(modules)], prompts=prompts, device="cpu")
     model.save(str(folder / "model"))
