@@ -117,7 +117,12 @@ class Embedding(Section):
         32, description="Chunks embedded at a time; a cancelled job stops after one batch."
     )
     threads: Annotated[int, Field(ge=0, le=256)] = Field(
-        0, description="Torch threads of one process; 0 means one for each core."
+        0, description="Most threads of one process that the model runs on; 0 means one for each core."
+    )
+    query_engine: Literal["auto", "torch"] = Field(
+        "auto",
+        description="What embeds queries: `auto` is onnxruntime where it gives torch's vectors, else torch; documents "
+        "are embedded by torch.",
     )
     query_cache_size: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         4096, description="Query embeddings kept in memory by one process."

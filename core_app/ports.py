@@ -42,6 +42,9 @@ class Embedder(Protocol):
     def embed_query(self, text: str) -> Vectors:
         """One vector of shape (dimension,)."""
 
+    def warm_up(self) -> None:
+        """Load whatever makes queries fast. May take a minute; other threads may embed meanwhile."""
+
     def count_tokens(self, text: str) -> int:
         """Tokens of `text`, without the special ones that a model puts around it."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from functools import cache
+from pathlib import Path
 from typing import cast
 
 from django.conf import settings
@@ -23,6 +24,11 @@ def app_settings() -> AppSettings:
 def loaded_settings() -> LoadedSettings:
     """The effective settings with the environment's name and the warnings of loading them."""
     return settings.LOADED
+
+
+def data_folder() -> Path:
+    """The folder that holds all state of this server; for its owner only."""
+    return settings.DATA_DIR
 
 
 #: A cache alone lets two threads of a starting process build two, and load a model twice.

@@ -48,5 +48,8 @@ class HashingEmbedder:
         norm = float(np.linalg.norm(vector))
         return vector / norm if norm else vector
 
+    def warm_up(self) -> None:
+        """There is nothing to load."""
+
     def count_tokens(self, text: str) -> int:
         return len(_WORD.findall(text))

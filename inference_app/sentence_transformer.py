@@ -1,25 +1,33 @@
-"""The general embedder: any sentence-transformers model, from a folder, a package or the hub."""
+"""The general embedder: any sentence-transformers model, from a folder, a package or the hub.
+
+Documents are embedded by torch. So are queries until `warm_up` has found that onnxruntime gives the same vectors.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from core_app.config import Embedding
 from core_app.errors import Unavailable
 from core_app.ports import Vectors
+from core_app.wiring import data_folder
+from inference_app.fast_queries.models import Unusable
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
     from tokenizers import Tokenizer
+
+    from inference_app.fast_queries.engine import FastQueries
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +48,15 @@ def locate_model(name: str) -> str:
     return name
 
 
+@dataclass(frozen=True, kw_only=True)
+class QueryEngine:
+    """What embeds queries in this process."""
+
+    name: Literal["onnxruntime", "torch"]
+    #: Why it is torch; empty for onnxruntime.
+    reason: str = ""
+
+
 class SentenceTransformerEmbedder:
     """Loads its model at first use, once a process; importing torch takes seconds."""
 
@@ -47,6 +64,8 @@ class SentenceTransformerEmbedder:
         self._section = section
         self._loading = threading.Lock()
         self._loaded: SentenceTransformer | None = None
+        self._fast: FastQueries | None = None
+        self._why_torch = "this process has not prepared anything else"
 
     @property
     def connection(self) -> str:
@@ -71,8 +90,53 @@ class SentenceTransformerEmbedder:
         return np.asarray(encoded, dtype=np.float32)
 
     def embed_query(self, text: str) -> Vectors:
+        fast, failure = self._fast, None
+        if fast is not None:
+            try:
+                found = fast.embed(text)
+            except Exception as error:  # noqa: BLE001 - whatever onnxruntime raises, torch answers
+                failure = error
+            else:
+                if found is not None:
+                    return found
         encoded = self._transformer().encode_query(text, show_progress_bar=False, convert_to_numpy=True)
+        if failure is not None:  # and torch could: the text is not to blame
+            logger.error("onnxruntime failed; torch embeds queries from now on", exc_info=failure)
+            self._fast, self._why_torch = None, "onnxruntime failed; the log has the cause"
         return np.asarray(encoded, dtype=np.float32)
+
+    @property
+    def query_engine(self) -> QueryEngine:
+        """What embeds queries now, and why."""
+        if self._fast is not None:
+            return QueryEngine(name="onnxruntime")
+        return QueryEngine(name="torch", reason=self._why_torch)
+
+    def warm_up(self) -> None:
+        self.embed_query("warm up")  # torch answers while the rest takes its time
+        if self._section.query_engine == "torch":
+            self._why_torch = "Embedding:QueryEngine says so"
+            return
+        try:
+            self._fast = self._prepared()
+        except Unusable as error:
+            self._why_torch = str(error)
+        except Exception:
+            logger.exception("queries could not be prepared for onnxruntime")
+            self._why_torch = "preparing it failed; the log has the cause"
+        engine = self.query_engine
+        logger.info("queries are embedded by %s%s", engine.name, f": {engine.reason}" if engine.reason else "")
+
+    def _prepared(self) -> FastQueries:
+        from inference_app.fast_queries.engine import prepare  # noqa: PLC0415 - only who warms up needs it
+
+        return prepare(
+            model=self._transformer(),
+            name=self.model,
+            location=locate_model(self.model),
+            data_folder=data_folder(),
+            threads=self._section.threads,
+        )
 
     def count_tokens(self, text: str) -> int:
         return len(self._tokenizer.encode(text, add_special_tokens=False))

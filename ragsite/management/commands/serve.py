@@ -70,7 +70,7 @@ class Command(BaseCommand):
 def _warm_up() -> None:
     """Load the embedding model before the first search needs it; the server answers meanwhile."""
     try:
-        embedder().embed_query("warm up")
+        embedder().warm_up()
     except (RagsiteError, OSError, ImportError, RuntimeError):
         logger.exception("the embedding model could not be loaded; searches use words alone until it can")
     # A million objects of libraries that stay for good: looking through them again and again would stop

@@ -31,6 +31,9 @@ class CountingEmbedder:
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         return np.stack([self.embed_query(text) for text in texts])
 
+    def warm_up(self) -> None:
+        """Nothing to load."""
+
     def count_tokens(self, text: str) -> int:
         return len(text.split())
 
