@@ -54,10 +54,11 @@ class Compared:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of one file: whether it was an archive whose files are outcomes themselves."""
+    """What became of one file, or of one in an archive."""
 
     source: str
-    taken_apart: bool
+    #: Then nobody knows whether it is an archive, and what would be in it.
+    failed: bool
 
 
 class Comparison:
@@ -122,10 +123,10 @@ class Comparison:
         present, closed = set(self._present), set(self._archives)
         for outcome in outcomes:
             present.add(outcome.source)
-            if outcome.taken_apart:
-                closed.discard(outcome.source)
-            else:
+            if outcome.failed:
                 closed.add(outcome.source)
+            else:
+                closed.discard(outcome.source)
         within = tuple(f"{name}/" for name in closed)
         synced = Document.objects.filter(collection=self._collection, origin=self._origin).order_by("source")
         sources = synced.values_list("source", flat=True)

@@ -31,7 +31,7 @@ from ingest_app.parsing import ParsedDocument, sniff
 from ingest_app.parsing.media_types import ZIP
 from ingest_app.parsing.sandbox import ParserProcess
 from ingest_app.rechunking import chunking_of
-from ingest_app.removing import remove_chunks
+from ingest_app.removing import drop_payloads, remove_chunks
 from ingest_app.submitting import clean_text
 from ingest_app.taking_apart import take_apart
 
@@ -148,7 +148,7 @@ def write_draft(*, lease: Lease, draft: Draft, vectors: Vectors) -> None:
         check_free(collection_id=collection.pk, origin=item.origin, name=item.source)
         if _is_superseded(collection, draft, job):
             _skip(item, reason="A version that was sent later is indexed already.", code="superseded")
-            _drop_payloads(item, job)
+            drop_payloads(item=item, job=job)
             return
         space = writable_space(
             collection=collection,
@@ -170,7 +170,7 @@ def write_draft(*, lease: Lease, draft: Draft, vectors: Vectors) -> None:
         item.chunks = len(rows)
         item.error = item.code = ""
         item.save(update_fields=["state", "chunks", "error", "code"])
-        _drop_payloads(item, job)
+        drop_payloads(item=item, job=job)
         touch(collection=collection)
 
 
@@ -218,7 +218,7 @@ def _skip_unchanged(lease: Lease, item: Item, content_hash: str) -> bool:
         found = Document.objects.filter(collection=collection, source=item.source)
         submitted_at = Greatest("submitted_at", Value(job.created_at))
         found.update(error="", error_code="", submitted_at=submitted_at, origin=item.origin)
-        _drop_payloads(item, job)
+        drop_payloads(item=item, job=job)
     return True
 
 
@@ -235,16 +235,6 @@ def _is_superseded(collection: Collection, draft: Draft, job: Job) -> bool:
     if draft.cut_anew_from is not None:
         return not stored.filter(content_hash=draft.cut_anew_from).exists()
     return stored.filter(submitted_at__gt=job.created_at).exists()
-
-
-def _drop_payloads(item: Item, job: Job) -> None:
-    """Forget the bytes of this version and of older ones that failed: nobody will want them tried again."""
-    Payload.objects.filter(
-        item__source=item.source,
-        item__job__collection=job.collection_id,
-        item__job__created_at__lte=job.created_at,
-    ).exclude(item__state__in=(Item.State.QUEUED, Item.State.RUNNING)).delete()
-    Payload.objects.filter(item=item).delete()
 
 
 def _contexts(title: str, chunks: Sequence[TextChunk]) -> list[str]:

@@ -14,7 +14,7 @@ from collections_app.services import lock_collection
 from core_app.errors import RagsiteError
 from core_app.wiring import app_settings
 from ingest_app.leases import Lease, hold, release
-from ingest_app.models import Item, Job
+from ingest_app.models import UNPACKED, Item, Job
 from ingest_app.ownership import taken_names
 from ingest_app.parsing import UnableToParse
 from ingest_app.steering import drop_useless_payloads, finish_cancelled
@@ -105,7 +105,8 @@ def finish(*, lease: Lease) -> None:
     with transaction.atomic():
         job = hold(lease=lease)
         job.step = ""
-        states = set(Item.objects.filter(job=job).values_list("state", flat=True))
+        # An archive that was opened is as good as what was in it.
+        states = set(Item.objects.filter(job=job).exclude(code=UNPACKED).values_list("state", flat=True))
         # Of a sync, files that have not changed are no items.
         unchanged = (job.result or {}).get("unchanged", 0)
         good = bool(unchanged or states & {Item.State.SUCCEEDED, Item.State.SKIPPED})

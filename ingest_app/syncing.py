@@ -18,7 +18,7 @@ from ingest_app.comparing import DUPLICATE, Compared, Comparison, Difference, Ou
 from ingest_app.item_work import ItemWork
 from ingest_app.itemless import check_attempts, tell
 from ingest_app.leases import Heartbeat, Lease, hold
-from ingest_app.models import UNPACKED, Connector, Item, Job
+from ingest_app.models import Connector, Item, Job
 from ingest_app.outcomes import finish_or_wait
 from ingest_app.places import check_allowed, opened, place_of
 from ingest_app.submitting import Source, add_item, find_problems
@@ -101,7 +101,8 @@ def _read(lease: Lease, heartbeat: Heartbeat, job: Job, connector: Connector) ->
                 _work(lease, heartbeat)
         revision = source.revision
     outcomes = [
-        Outcome(source=name, taken_apart=code == UNPACKED) for name, code in items.values_list("source", "code")
+        Outcome(source=name, failed=state not in (Item.State.SUCCEEDED, Item.State.SKIPPED))
+        for name, state in items.values_list("source", "state")
     ]
     for name in (vanished := comparison.vanished(outcomes)):
         progress.add("vanished", name)

@@ -12,12 +12,12 @@ from collections_app.services import lock_collection, touch
 from core_app.errors import InvalidInput, RagsiteError
 from core_app.wiring import app_settings
 from ingest_app.leases import Lease, hold
-from ingest_app.models import UNPACKED, Item, Job, Payload
+from ingest_app.models import UNPACKED, Item, Job
 from ingest_app.ownership import taken_by_another, taken_names
 from ingest_app.parsing.errors import UnableToParse
 from ingest_app.parsing.sandbox import ParserProcess
 from ingest_app.parsing.unpacking import Member
-from ingest_app.removing import remove_document
+from ingest_app.removing import drop_payloads, remove_document
 from ingest_app.submitting import Source, add_item, clean_text, find_problems
 
 #: Archives within archives are opened so deep.
@@ -53,7 +53,7 @@ def take_apart(*, lease: Lease, item: Item, content: bytes, parser: ParserProces
         item.state = Item.State.SUCCEEDED
         item.error, item.code = "", UNPACKED
         item.save(update_fields=["state", "error", "code"])
-        Payload.objects.filter(item=item).delete()
+        drop_payloads(item=item, job=job)
 
 
 def _source(item: Item, member: Member) -> Source:

@@ -16,6 +16,7 @@ from ingest_app.selectors import JobReport, get_job, report
 from ingest_app.steering import cancel_job
 from ingest_app.submitting import Source, submit
 
+_GOOD = (Item.State.SUCCEEDED, Item.State.SKIPPED)
 POLL_SECONDS = 0.5
 #: A name in the table of failures; the end of a path says more than its beginning.
 NAME_WIDTH = 48
@@ -46,7 +47,7 @@ class Tally:
     def add(self, found: JobReport) -> None:
         """Count a job's items; an archive that was taken apart is none of its files."""
         for item in found.items or ():
-            self.outcomes.append(Outcome(source=item.source, taken_apart=item.code == UNPACKED))
+            self.outcomes.append(Outcome(source=item.source, failed=item.state not in _GOOD))
             if item.state == Item.State.SUCCEEDED and item.code != UNPACKED:
                 self.indexed += 1
                 self.chunks += item.chunks

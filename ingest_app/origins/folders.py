@@ -23,6 +23,7 @@ def files_below(root: Path, *, max_bytes: int) -> Iterator[FoundFile]:
     what was in it is not known to be gone. Raises Unreadable where `root` itself cannot be listed.
     """
     try:
+        which = _identity(root)
         waiting = [iter(_listed(root))]
     except OSError as error:
         raise Unreadable(f"The folder could not be listed: {error.strerror}.") from None
@@ -42,8 +43,17 @@ def files_below(root: Path, *, max_bytes: int) -> Iterator[FoundFile]:
         except OSError as error:
             if not (entry.is_symlink() and error.errno in _NOWHERE):
                 yield _unlistable(root, path, error)
-    if os.path.realpath(root) != str(root):
+    if _identity(root) != which:
         raise Unreadable("The folder was replaced by another while it was read. Try again.")
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """Which folder of this machine it is, itself and not one that a link leads to; None where it is gone."""
+    try:
+        state = folder.lstat()
+    except FileNotFoundError:
+        return None
+    return state.st_dev, state.st_ino
 
 
 def _listed(folder: Path) -> list[os.DirEntry[str]]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ingest_app.origins.addresses import Address, Network, Resolver, allowed_addresses, system_resolver
 from ingest_app.origins.found import Unreadable
-from ingest_app.origins.git_process import PRINTED, Bounds, GitFailed, run_git
+from ingest_app.origins.git_process import PRINTED, Bounds, GitFailed, run_git, too_deep
 from ingest_app.origins.targets import Target, target_of
 from ingest_app.origins.time_limit import TimeLimit
 
@@ -120,7 +120,10 @@ def _remove_links(path: Path, bounds: Bounds) -> None:
     for entry in (bounds.folder / PRINTED).read_bytes().split(b"\0"):
         kind, _, name = entry.partition(b"\t")
         if kind.startswith(_LINK):
-            (path / os.fsdecode(name)).unlink(missing_ok=True)
+            try:
+                (path / os.fsdecode(name)).unlink(missing_ok=True)
+            except OSError:
+                raise too_deep() from None
 
 
 def _pinned(target: Target, addresses: Sequence[Address]) -> list[tuple[str, str]]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -175,18 +176,36 @@ def _own_memory(process: psutil.Process) -> int:
 
 
 def _size_of(folder: Path, *, most: int) -> int:
-    """Bytes that a folder takes on the disk; counted only until it is clear that they are too many."""
+    """Bytes that a folder takes on the disk; counted only until it is clear that they are too many.
+
+    What lies so deep that it cannot be looked at is too much: git itself can write there.
+    """
     total = 0
     waiting = [folder]
     while waiting and total <= most:
-        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+        with _gone_or_refused(), os.scandir(waiting.pop()) as entries:
             for entry in entries:
-                with suppress(OSError):  # git renames and removes what it is done with
+                with _gone_or_refused():
                     # An empty file takes room, too: a small repository can hold millions.
                     total += -(-max(entry.stat(follow_symlinks=False).st_size, 1) // _BLOCK) * _BLOCK
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(Path(entry.path))
     return total
+
+
+@contextmanager
+def _gone_or_refused() -> Iterator[None]:
+    """git renames and removes what it is done with, which is no error; a path that is too long is refused."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise too_deep() from None
+
+
+def too_deep() -> Unreadable:
+    """What a repository is refused with whose paths are longer than this system can follow."""
+    return Unreadable("The repository has folders nested too deeply to be read.", code="git_failed")
 
 
 def _end_of(path: Path) -> str:

@@ -27,7 +27,7 @@ class UrlReader:
         self._limits = limits
         self._resolve = resolve
         #: How often each server was waited for in vain since it answered last.
-        self._silent: Counter[str] = Counter()
+        self._silent: Counter[tuple[str, int]] = Counter()
 
     def files(self, check: Callable[[], None]) -> Iterator[FoundFile]:
         """In the order of the list, each URL once. One that is no URL is a file too, which cannot be read."""
@@ -39,7 +39,8 @@ class UrlReader:
                 yield FoundFile(name=name, read=partial(self._content, url, check))
 
     def _content(self, url: str, check: Callable[[], None]) -> bytes:
-        server = target_of(url).authority
+        target = target_of(url)
+        server = (target.host, target.port)
         if self._silent[server] >= SILENT_TIMES:
             raise Unreadable(
                 f"Its server was waited for in vain {SILENT_TIMES} times, so it was not asked again in this run.",

@@ -48,7 +48,7 @@ class Command(BaseCommand):
             when = f"every {connector.every_seconds:,} s" if connector.every_seconds else "when asked"
             last = "never run" if job is None else f"{job.state} {job.created_at:%Y-%m-%d %H:%M} UTC"
             what = f"{connector.get_kind_display().lower()} {printable(str(connector))}"
-            self.stdout.write(f"{connector.pk}  {connector.collection.name}  {what}  {when}  {last}")
+            self.stdout.write(f"{connector.pk}  {printable(connector.collection.name)}  {what}  {when}  {last}")
             if job is not None and job.error:
                 self.stdout.write(f"    {printable(job.error)}")
         if not found:

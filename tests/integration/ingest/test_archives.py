@@ -14,6 +14,7 @@ from collections_app.models import Chunk, Document
 from collections_app.services import create_collection
 from ingest_app import submitting, taking_apart
 from ingest_app.models import Item, Job, Payload
+from ingest_app.steering import can_be_retried
 from ingest_app.submitting import Source, submit
 from ingest_app.work import run_job
 from tests.integration.ingest.filling import WorkerDied, expire, never
@@ -164,3 +165,13 @@ def test_an_archive_is_counted_apart_from_its_files(client: Client) -> None:
 def test_an_archive_of_no_bytes_is_empty() -> None:
     job = ingest(zipped({"inner.zip": b"", "a.md": b"alpha"}))
     assert outcomes(job)["all.zip/inner.zip"] == "empty_file"
+
+
+def test_what_failed_before_it_could_be_opened_is_not_tried_again() -> None:
+    older = ingest(b"PK\x03\x04 cut off")
+    ingest(zipped({"a.md": b"alpha"}))
+    assert not can_be_retried(job=older)
+
+
+def test_an_archive_of_which_nothing_could_be_indexed_has_failed() -> None:
+    assert ingest(zipped({"broken.pdf": b"%PDF-1.4 nothing"})).state == Job.State.FAILED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ from django.core.management.base import CommandError
 from django.test import Client
 
 from collections_app.models import Chunk, Collection, Document
-from ingest_app import indexing, item_work
+from ingest_app import comparing, indexing, item_work
 from ingest_app.models import Item, Job
+from ingest_app.parsing import sniff
 from ingest_app.submitting import Source, submit
-from tests.integration.ingest.connecting import ADDRESS, make, run, work_off
+from tests.integration.ingest.connecting import ADDRESS, make, run, sources, work_off
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("folder")]
 
@@ -102,3 +104,30 @@ def test_a_repository_that_cannot_be_read_leaves_no_collection() -> None:
     with pytest.raises(CommandError):
         call_command("sync", "fresh", "--git", "http://127.0.0.1:9/none.git", stdout=StringIO())
     assert not Collection.objects.filter(name="fresh").exists()
+
+
+def test_a_text_in_place_of_an_archive_takes_its_files_along(client: Client, folder: Path) -> None:
+    with zipfile.ZipFile(folder / "all.zip", "w") as archive:
+        archive.writestr("x.md", "x")
+    key = make(client, kind="folder", location=str(folder), remove_vanished=True).json()["id"]
+    run(client, key)
+    (folder / "all.zip").write_text("a text")
+    assert (run(client, key).result or {})["removed"] == 1
+    assert sources() == ["a.md", "all.zip", "b.md"]
+
+
+def test_a_folder_in_the_place_of_the_one_that_was_listed_fails_the_job(
+    client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = make(client, kind="folder", location=str(folder), remove_vanished=True).json()["id"]
+    run(client, key)
+
+    def moving(**arguments: Any) -> Any:
+        if not (aside := folder.with_name("aside")).exists():
+            folder.rename(aside)
+            folder.mkdir()
+        return sniff(**arguments)
+
+    monkeypatch.setattr(comparing, "sniff", moving)
+    assert run(client, key).code == "unreadable"
+    assert sources() == ["a.md", "b.md"]

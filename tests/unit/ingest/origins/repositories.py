@@ -127,3 +127,15 @@ def deep_tree(folder: Path, *, levels: int) -> None:
         name = git(folder, "mktree", given=f"{kind} {name}\t{called}\n".encode())
         kind, called = "040000 tree", "fff"
     git(folder, "update-ref", "refs/heads/main", git(folder, "commit-tree", name, "-m", "Deep"))
+
+
+def tree_of_long_names(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Files below folders whose path is just short enough to be written from inside of the clone."""
+    make_repository(folder, {"a": b""})
+    rows = ""
+    for called, content in files.items():
+        rows += f"100644 blob {git(folder, 'hash-object', '-w', '--stdin', given=content)}\t{called}\n"
+    name = git(folder, "mktree", given=rows.encode())
+    for called in ["g" * 66, *["f" * 250] * 16]:
+        name = git(folder, "mktree", given=f"040000 tree {name}\t{called}\n".encode())
+    git(folder, "update-ref", "refs/heads/main", git(folder, "commit-tree", name, "-m", "Long"))

@@ -26,6 +26,7 @@ from tests.unit.ingest.origins.repositories import (
     make_repository,
     serving_git,
     stopping_after,
+    tree_of_long_names,
     tree_of_trees,
 )
 from tests.unit.ingest.origins.servers import CERTIFICATE, Answer, Call, Names, Server, redirect_to, serving
@@ -369,3 +370,9 @@ def test_what_was_half_removed_is_removed_too(server: Server, temporary: Path) -
     os.utime(left, (long_ago, long_ago))
     contents(f"{server.url}/docs.git")
     assert not left.exists()
+
+
+def test_what_lies_too_deep_to_be_measured_is_refused(tmp_path: Path, server: Server) -> None:
+    """git itself can write there, and more than a clone may take."""
+    tree_of_long_names(tmp_path / "served" / "long.git", {"large": b"a" * 2_000_000})
+    assert refused(f"{server.url}/long.git", max_bytes=1_000_000).code == "git_failed"

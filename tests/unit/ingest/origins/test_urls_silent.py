@@ -96,3 +96,16 @@ def test_a_server_that_answers_quickly_now_and_then_is_not_given_up(
     for number, file in enumerate(files(*(f"{server.url}/{number}" for number in range(7)))):
         monkeypatch.setattr(urls, "SILENT_SECONDS", 60.0 if number % 2 else 0.0)
         assert failed(file).code == "fetch_failed"
+
+
+@pytest.mark.usefixtures("always_slow")
+def test_a_host_s_other_ports_are_other_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answered(*, url: str, **_: object) -> bytes:
+        if url.startswith("https"):
+            return b"hello"
+        raise Unreadable("It did not answer.", code="fetch_timeout")
+
+    monkeypatch.setattr(urls, "fetch", answered)
+    *three, last = files(*(f"http://docs.example/{number}" for number in range(3)), "https://docs.example/page")
+    assert [failed(file).code for file in three] == ["fetch_timeout"] * 3
+    assert last.read() == b"hello"
