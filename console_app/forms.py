@@ -22,9 +22,11 @@ from access_app.models import Verb
 from collections_app.models import Distance
 from core_app.api import parse_json, reject_unstorable
 from core_app.errors import InvalidInput
+from core_app.where import Where, parse_where_text
 from core_app.wiring import app_settings
 from ingest_app.chunking_settings import LARGEST, SMALLEST, Strategy
 from search_app.asking import DEFAULT_LIMIT
+from search_app.modes import MODES
 from search_app.serializers import MAX_QUERY_LENGTH
 
 MOST_PASSAGES = 100
@@ -205,9 +207,28 @@ class QueryForm(forms.Form):
         widget=UnfoldAdminIntegerFieldWidget(attrs={"step": "0.05", "placeholder": "none"}),
     )
 
+    mode = forms.ChoiceField(
+        choices=[("", "As the collection has it"), *((name, f"{name}, {m.budget_ms} ms") for name, m in MODES.items())],
+        required=False,
+        widget=UnfoldAdminSelectWidget(),
+    )
+    where = forms.CharField(
+        label="Filter",
+        max_length=MAX_QUERY_LENGTH,
+        required=False,
+        widget=UnfoldAdminTextInputWidget(attrs={"placeholder": '{"source": "guide.md"}', "spellcheck": "false"}),
+    )
+
     def __init__(self, *args: Any, collections: Sequence[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         choose(self, "collection", collections)
+
+    def clean_where(self) -> Where | None:
+        text = self.cleaned_data["where"].strip()
+        try:
+            return parse_where_text(text) if text else None
+        except InvalidInput as error:
+            raise forms.ValidationError(error.detail) from None
 
     def clean_top_k(self) -> int:
         return self.cleaned_data["top_k"] or DEFAULT_LIMIT

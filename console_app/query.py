@@ -11,9 +11,10 @@ from django.utils.safestring import SafeString
 from collections_app.models import Chunk, Collection
 from console_app.failures import EXPECTED, sentence
 from console_app.forms import QueryForm
-from console_app.highlighting import highlight
+from console_app.highlighting import marked
 from console_app.selectors import chunks_by_external_id
 from search_app.asking import DEFAULT_LIMIT
+from search_app.explaining import HitExplanation
 from search_app.results import Hit, SearchResult
 from search_app.services import search
 
@@ -30,6 +31,8 @@ class Passage:
     text: SafeString
     before: SafeString
     after: SafeString
+    #: What either leg and each word adds to its place.
+    why: HitExplanation | None
     #: Null where it was deleted between the search and this look at it.
     chunk: Chunk | None
     #: The user's own.
@@ -66,26 +69,32 @@ def run_query(data: Mapping[str, Any]) -> QueryPage:
             query=asked["query"],
             top_k=asked["top_k"],
             min_score=asked["min_score"],
+            mode=asked["mode"] or None,
+            where=asked["where"],
+            highlight=True,
+            explain=True,
         )
-        passages = _passages(asked["collection"], asked["query"], result)
+        passages = _passages(asked["collection"], result)
     except EXPECTED as error:
         form.add_error(None, sentence(error))
         return QueryPage(form=form)
     return QueryPage(form=form, result=result, passages=passages)
 
 
-def _passages(collection_name: str, query: str, result: SearchResult) -> list[Passage]:
+def _passages(collection_name: str, result: SearchResult) -> list[Passage]:
     chunks = chunks_by_external_id(collection_name=collection_name, external_ids=[hit.id for hit in result.hits])
-    return [_passage(hit, query, chunks.get(hit.id)) for hit in result.hits]
+    return [_passage(hit, chunks.get(hit.id)) for hit in result.hits]
 
 
-def _passage(hit: Hit, query: str, chunk: Chunk | None) -> Passage:
+def _passage(hit: Hit, chunk: Chunk | None) -> Passage:
     start, end = hit.matched_at or (0, len(hit.content))
+    ranges = hit.highlights or ()
     return Passage(
         hit=hit,
-        text=highlight(hit.content[start:end], query),
-        before=highlight(hit.content[:start], query),
-        after=highlight(hit.content[end:], query),
+        text=marked(hit.content, ranges, start=start, end=end),
+        before=marked(hit.content, ranges, end=start),
+        after=marked(hit.content, ranges, start=end),
+        why=hit.explanation,
         chunk=chunk,
         metadata={key: value for key, value in hit.metadata.items() if key not in SYSTEM_FIELDS},
     )

@@ -15,6 +15,8 @@ from access_app.services import authenticate
 from collections_app.models import Collection, Document
 from core_app.errors import NotAuthenticated
 from ingest_app.models import Item, Job
+from ingest_app.submitting import Source, submit
+from ingest_app.work import run_job
 from tests.integration.console.conftest import Rows
 
 pytestmark = pytest.mark.django_db
@@ -244,3 +246,25 @@ def test_queries_that_cannot_be_are_refused_beside_the_form(root: Client, rows: 
 def test_a_query_without_answer_says_so(root: Client, rows: Rows) -> None:
     answer = root.get("/admin/collections/collection/query/", {"collection": "handbook", "query": "ducks"})
     assert "No passage found" in answer.content.decode()
+
+
+def test_a_query_is_explained(root: Client, rows: Rows) -> None:
+    """C-REQ-001, B6.4: with the mode and the filter that were chosen, and what they came to."""
+
+    def page(**data: str) -> str:
+        answer = root.get("/admin/collections/collection/query/", {"collection": "handbook", **data})
+        assert answer.status_code == 200
+        return answer.content.decode()
+
+    job = submit(collection_name="handbook", sources=[Source(name="ducks.md", content=b"Ducks swim.")])
+    run_job(job_id=job.pk, stopping=lambda: False)
+    found = page(query="ducks", mode="fast")
+    assert "ordered by ranks" in found
+    assert '<mark class="rs-mark">Ducks</mark> swim.' in found
+    assert "Why it is here" in found
+    assert "How it was searched" in found
+    nothing = page(query="ducks", where='{"source": "nothing"}')
+    assert "No passage passes the filter." in nothing
+    assert "source eq nothing" in nothing
+    assert "must be valid JSON" in page(query="x", where="{")
+    assert "not one of the available choices" in page(query="x", mode="slow")

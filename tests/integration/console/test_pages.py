@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from collections_app.models import Chunk, Document
-from console_app.highlighting import highlight
+from console_app.highlighting import marked
 from console_app.pages import CappedPaginator
 from tests.integration.console.conftest import Rows, make_rows, pages
 
@@ -113,9 +113,11 @@ def test_what_is_gone_is_a_page_that_says_so(root: Client, path: str) -> None:
     assert b"Nothing here" in answer.content
 
 
-def test_highlighting_marks_words_and_escapes_everything() -> None:
-    assert highlight("Ducks & <b>geese</b>", "duck <b>") == (
-        '<mark class="rs-mark">Ducks</mark> &amp; &lt;b&gt;geese&lt;/b&gt;'
+def test_highlighting_marks_ranges_and_escapes_everything() -> None:
+    text = "Ducks & <b>geese</b>"
+    assert marked(text, [(0, 5), (11, 16)]) == (
+        '<mark class="rs-mark">Ducks</mark> &amp; &lt;b&gt;<mark class="rs-mark">geese</mark>&lt;/b&gt;'
     )
-    assert highlight("a+b (c", "what is a+b (c") == "a+b (c"
-    assert highlight("the duck", "the") == "the duck"
+    assert marked(text, [(0, 5), (11, 16)], start=3, end=7) == '<mark class="rs-mark">ks</mark> &amp;'
+    assert marked(text, [(0, 5)], start=5) == " &amp; &lt;b&gt;geese&lt;/b&gt;"
+    assert marked("", []) == ""
