@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tqdm import tqdm
@@ -30,10 +31,9 @@ class Measured:
     scores: dict[str, Scores]
 
 
-def measure(judged: JudgedSet, *, collection: str) -> Measured:
-    """Index the set as one chunk a document into a new collection, then score every way of searching it."""
-    create_collection(name=collection, chunking={"strategy": "whole"})
-    index(judged, collection=collection)
+def measure(judged: JudgedSet, *, collection: str, chunking: Mapping[str, str]) -> Measured:
+    """Index the set into a new collection, then score every way of searching it."""
+    fill(judged, collection=collection, chunking=chunking)
     scores = {}
     for name, legs in WAYS.items():
         run = {
@@ -42,6 +42,12 @@ def measure(judged: JudgedSet, *, collection: str) -> Measured:
         }
         scores[name] = evaluate(run=run, judgements=judged.judgements)
     return Measured(documents=len(judged.documents), queries=len(judged.queries), scores=scores)
+
+
+def fill(judged: JudgedSet, *, collection: str, chunking: Mapping[str, str]) -> None:
+    """Make the collection and index the set into it."""
+    create_collection(name=collection, chunking=chunking)
+    index(judged, collection=collection)
 
 
 def index(judged: JudgedSet, *, collection: str) -> None:
@@ -60,6 +66,6 @@ def index(judged: JudgedSet, *, collection: str) -> None:
 
 
 def ranking(*, collection: str, text: str, legs: Legs) -> list[str]:
-    """Ids of the first 100 documents."""
+    """Ids of the documents of the first 100 passages."""
     found = search(collection_name=collection, query=text, top_k=100, legs=legs)
-    return [str(hit.metadata["source"]) for hit in found.hits]
+    return list(dict.fromkeys(str(hit.metadata["source"]) for hit in found.hits))

@@ -20,6 +20,8 @@ class Scores:
     recall_at_10: float
     recall_at_100: float
     mrr_at_10: float
+    hit_at_1: float
+    hit_at_5: float
 
 
 def evaluate(*, run: Run, judgements: Judgements) -> Scores:
@@ -37,6 +39,8 @@ def evaluate(*, run: Run, judgements: Judgements) -> Scores:
         recall_at_10=mean([recall(ranked[query], judged[query], 10) for query in judged]),
         recall_at_100=mean([recall(ranked[query], judged[query], 100) for query in judged]),
         mrr_at_10=mean([reciprocal_rank(ranked[query], judged[query], 10) for query in judged]),
+        hit_at_1=mean([hit(ranked[query], judged[query], 1) for query in judged]),
+        hit_at_5=mean([hit(ranked[query], judged[query], 5) for query in judged]),
     )
 
 
@@ -59,6 +63,11 @@ def reciprocal_rank(ranking: Sequence[str], grades: Mapping[str, int], depth: in
         if grades.get(document, 0) > 0:
             return 1 / rank
     return 0.0
+
+
+def hit(ranking: Sequence[str], grades: Mapping[str, int], depth: int) -> float:
+    """1 when the first `depth` hold a relevant document, else 0; also called success."""
+    return float(any(grades.get(document, 0) > 0 for document in ranking[:depth]))
 
 
 def _discounted(gains: Sequence[int]) -> float:

@@ -6,7 +6,7 @@ import ir_measures
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ir_measures import RR, R, ScoredDoc, nDCG
+from ir_measures import RR, R, ScoredDoc, Success, nDCG
 
 from benchmarks.quality.metrics import evaluate
 
@@ -27,11 +27,15 @@ def test_metrics_agree_with_trec_eval(run: dict[str, list[str]], judged: dict[st
         for rank, document in enumerate(ranking, start=1)
     ]
     qrels = [ir_measures.Qrel(q, d, g) for q, found in judged.items() for d, g in found.items()]
-    reference = ir_measures.calc_aggregate([nDCG @ 10, R @ 10, R @ 100, RR @ 10], qrels, scored)
+    reference = ir_measures.calc_aggregate(
+        [nDCG @ 10, R @ 10, R @ 100, RR @ 10, Success @ 1, Success @ 5], qrels, scored
+    )
     assert ours.ndcg_at_10 == pytest.approx(reference[nDCG @ 10])
     assert ours.recall_at_10 == pytest.approx(reference[R @ 10])
     assert ours.recall_at_100 == pytest.approx(reference[R @ 100])
     assert ours.mrr_at_10 == pytest.approx(reference[RR @ 10])
+    assert ours.hit_at_1 == pytest.approx(reference[Success @ 1])
+    assert ours.hit_at_5 == pytest.approx(reference[Success @ 5])
 
 
 def test_a_set_without_relevant_documents_is_refused() -> None:

@@ -1,0 +1,78 @@
+"""Rare exact identifiers in a query: what they count in BM25, and how much more words then count than meaning.
+
+An identifier is a term that stands for a whole name (`hook.player.connected`), or one with a digit (`E501`), that the
+collection knows. It is rare by min(1, RARE / df): wholly in up to RARE chunks, half in twice as many.
+
+    weight(t) = w(t) (1 + rarity(t) (max(BOOST, DOMINANCE * rest / mass(t)) - 1))       mass(t) = w(t) idf(t)
+    share     = sum over identifiers of rarity(t) mass'(t) / sum over all terms of mass'(t)
+    lexical weight of the fusion = LEAST + (MOST - LEAST) share
+
+`rest` is the mass of all that is no identifier, and mass' that with the new weights: a rare identifier counts at least
+BOOST times, and as much as all other words together. A query without one is standard BM25 and weighs both legs alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from benchmarks.quality.words import Words
+from stores_app.lexical.analysis import QueryTerm, weights
+
+_LEAST_CHARACTERS = 3
+_DIGIT = re.compile(r"\d")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """The constants."""
+
+    rare: float = 10
+    boost: float = 2
+    dominance: float = 1
+    least: float = 0.5
+    most: float = 0.9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weighed:
+    """A query's terms as BM25 should count them, and the weight of the lexical leg."""
+
+    terms: Mapping[str, float]
+    lexical_weight: float
+
+
+def weigh(words: Words, text: str, rule: Rule) -> Weighed:
+    """Apply the rule to a query."""
+    asked = words.asked(text)
+    plain = weights(asked, words)
+    known = {term: weight for term, weight in plain.items() if term in words}
+    rarities = {term: min(1.0, rule.rare / words.df(term)) for term in identifiers(asked, words)}
+    masses = {term: weight * words.idf(term) for term, weight in known.items()}
+    rest = sum(mass for term, mass in masses.items() if term not in rarities)
+    boosts = {
+        term: 1 + rarity * (max(rule.boost, rule.dominance * rest / masses[term]) - 1)
+        for term, rarity in rarities.items()
+    }
+    raised = {term: mass * boosts.get(term, 1.0) for term, mass in masses.items()}
+    whole = sum(raised.values())
+    share = sum(rarity * raised[term] for term, rarity in rarities.items()) / whole if whole else 0.0
+    return Weighed(
+        terms={term: weight * boosts.get(term, 1.0) for term, weight in known.items()},
+        lexical_weight=rule.least + (rule.most - rule.least) * share,
+    )
+
+
+def identifiers(asked: list[QueryTerm], words: Words) -> set[str]:
+    """The terms of a query that name something the collection knows."""
+    wholes = {whole for term in asked for whole in term.wholes if whole in words}
+    numbered = {
+        term.term
+        for term in asked
+        if len(term.term) >= _LEAST_CHARACTERS
+        and _DIGIT.search(term.term)
+        and term.term in words
+        and not wholes.intersection(term.wholes)
+    }
+    return wholes | numbered

@@ -1,0 +1,107 @@
+"""Ways of merging two legs, BM25 with raised identifiers, and their table, on recordings small enough to check."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from benchmarks.quality import fusions
+from benchmarks.quality.fusion_table import RULES, table
+from benchmarks.quality.fusions import Merged
+from benchmarks.quality.identifier_rule import Rule, weigh
+from benchmarks.quality.recording import Asked, Indexed, Recorded
+from benchmarks.quality.words import Words
+from search_app.fusion import reciprocal_rank_fusion
+
+MERGED = Merged(
+    chunks=np.array([1, 2, 3]),
+    dense_rank=np.array([2, 1, 0]),
+    lexical_rank=np.array([1, 0, 2]),
+    similarity=np.array([0.2, 0.6, 0.1]),
+    bm25=np.array([9.0, 0.0, 3.0]),
+)
+TEXTS = [
+    "turn_valve moves one lever",
+    "how people use water and open a pipe",
+    "how to use water when people open every pipe",
+    "people and water",
+]
+
+
+def recorded(*queries: Asked) -> Recorded:
+    return Recorded(
+        name="small",
+        language="english",
+        k1=1.2,
+        b=0.75,
+        chunks=[Indexed(document=f"d{place}", text=text) for place, text in enumerate(TEXTS)],
+        vectors=np.eye(len(TEXTS), dtype="<f4").tobytes(),
+        queries=list(queries),
+        judgements={query.id: {"d0": 1} for query in queries},
+    )
+
+
+def test_reciprocal_ranks_are_the_search_s_own() -> None:
+    expected = reciprocal_rank_fusion([[2, 1], [1, 3]])
+    assert fusions.reciprocal_ranks(MERGED) == pytest.approx([expected[1], expected[2], expected[3]])
+
+
+def test_min_max_weighs_each_leg_from_0_to_1() -> None:
+    assert fusions.min_max(MERGED, lexical_weight=0.7) == pytest.approx([0.7, 0.3, 0.0])
+
+
+def test_a_leg_that_found_nothing_adds_nothing() -> None:
+    nothing = np.zeros(3, np.int64)
+    alone = Merged(
+        chunks=MERGED.chunks,
+        dense_rank=np.array([2, 1, 3]),
+        lexical_rank=nothing,
+        similarity=MERGED.similarity,
+        bm25=np.zeros(3),
+    )
+    assert fusions.min_max(alone, lexical_weight=0.5) == pytest.approx([0.1, 0.5, 0.0])
+    assert list(np.argsort(-fusions.z_scores(alone, lexical_weight=0.5))) == [1, 0, 2]
+
+
+def test_words_are_scored_as_bm25_says() -> None:
+    words = Words(recorded())
+    scores = words.scores({"valv": 1.0})
+    assert words.df("valv") == 1
+    norm = 1.2 * (0.25 + 0.75 * words.lengths[0] / words.lengths.mean())
+    assert scores == pytest.approx([math.log(1 + 3.5 / 1.5) / (1 + norm), 0, 0, 0])
+
+
+def test_a_query_without_an_identifier_is_standard_bm25_and_weighs_both_legs_alike() -> None:
+    weighed = weigh(Words(recorded()), "people open water", Rule())
+    assert set(weighed.terms.values()) == {1.0}
+    assert weighed.lexical_weight == 0.5
+
+
+def test_a_rare_identifier_is_not_drowned_by_other_words() -> None:
+    words = Words(recorded())
+    question = "how do people use turn_valve when they open water or a pipe"
+    plain = weigh(words, question, Rule(boost=1, dominance=0))
+    raised = weigh(words, question, Rule())
+    assert words.scores(plain.terms).argmax() != 0
+    assert words.scores(raised.terms).argmax() == 0
+    assert raised.lexical_weight > plain.lexical_weight > 0.5
+
+
+def test_the_table_scores_legs_fusions_and_the_rule() -> None:
+    query = Asked(
+        id="q",
+        text="how do people use turn_valve when they open water or a pipe",
+        dense=[1, 0, 2, 3],
+        lexical=[2, 1, 0, 3],
+        bm25=[3.0, 2.0, 1.0, 0.5],
+        similarities={0: 0.6, 1: 0.7, 2: 0.2, 3: 0.1},
+        vector=np.array([0.6, 0.7, 0.2, 0.1], "<f4").tobytes(),
+    )
+    scores = table(recorded(query), rules={"rule": RULES["rule"]})
+    assert scores["BM25"].mrr_at_10 == pytest.approx(1 / 3)
+    assert scores["dense"].mrr_at_10 == pytest.approx(1 / 2)
+    assert scores["BM25, rule"].hit_at_1 == 1
+    assert scores["min-max, rule"].hit_at_1 == 1
+    assert scores["min-max 0.5"].hit_at_1 == 0
