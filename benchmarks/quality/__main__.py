@@ -55,6 +55,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("sets", nargs="+", metavar="SET", help="a folder, the name of a built set, or `built`")
     parser.add_argument("--documents", type=int, help="only about so many documents, always the same ones")
     parser.add_argument("--chunking", choices=CHUNKINGS, default="whole", help="one chunk a document, or as shipped")
+    parser.add_argument("--top-k", type=int, default=100, help="passages of each search (default: %(default)s)")
     parser.add_argument("--fusions", action="store_true", help="compare ways of merging the legs")
     parser.add_argument("--sensitivity", action="store_true", help="and the rule with other constants")
     parser.add_argument("--cache", type=Path, help="a folder that keeps embeddings and recordings for the next run")
@@ -82,6 +83,8 @@ def _database(scratch: Path, cache: Path | None) -> Iterator[None]:
             ConnectionStrings__RagDatabase=address.url,
             ConnectionStrings__Broker="memory://",
             Telemetry__LogLevel="ERROR",
+            # A slow minute of the machine must not change what is found.
+            Search__CutAtBudget="false",
             RAGSITE_DATA=str(scratch),
         )
         import django
@@ -108,7 +111,7 @@ def _measured(judged: JudgedSet, options: argparse.Namespace, *, collection: str
     if options.fusions or options.sensitivity:
         scores = _fusions(judged, options, collection=collection)
     else:
-        scores = measure(judged, collection=collection, chunking=chunking).scores
+        scores = measure(judged, collection=collection, chunking=chunking, top_k=options.top_k).scores
     print(f"\n{judged.name}: {len(judged.documents)} documents, {len(judged.queries)} queries\n")
     _print(scores)
     return {

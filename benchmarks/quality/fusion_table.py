@@ -87,7 +87,8 @@ class Legs:
 def table(recorded: Recorded, *, rules: dict[str, Rule], queries: Sequence[str] | None = None) -> dict[str, Scores]:
     """Name of each way → its scores, on all queries or some."""
     legs = Legs(recorded)
-    merged = legs.merged()
+    # Without a boost of names, which the product's own search has.
+    merged = legs.merged(legs.weighed(Rule(rare=0)))
     runs: dict[str, Run] = {
         "BM25": legs.run(merged, lambda _, found: _by_rank(found.lexical_rank)),
         "dense": legs.run(merged, lambda _, found: _by_rank(found.dense_rank)),

@@ -14,11 +14,16 @@ from ingest_app.models import Job
 from ingest_app.selectors import report
 from ingest_app.submitting import Source, submit
 from ingest_app.work import run_job
-from search_app.modes import Legs
+from search_app.asking import SearchOptions
 from search_app.services import search
 
-#: Name in the table → which legs are searched.
-WAYS: dict[str, Legs] = {"BM25": "lexical", "dense": "dense", "hybrid (RRF)": "hybrid"}
+#: Name in the table → how is searched.
+WAYS: dict[str, SearchOptions] = {
+    "BM25": {"legs": "lexical", "mode": "fast"},
+    "dense": {"legs": "dense", "mode": "fast"},
+    "hybrid (RRF)": {"legs": "hybrid", "mode": "fast"},
+    "balanced": {"legs": "hybrid", "mode": "balanced"},
+}
 BATCH = 500
 
 
@@ -31,13 +36,13 @@ class Measured:
     scores: dict[str, Scores]
 
 
-def measure(judged: JudgedSet, *, collection: str, chunking: Mapping[str, str]) -> Measured:
+def measure(judged: JudgedSet, *, collection: str, chunking: Mapping[str, str], top_k: int) -> Measured:
     """Index the set into a new collection, then score every way of searching it."""
     fill(judged, collection=collection, chunking=chunking)
     scores = {}
-    for name, legs in WAYS.items():
+    for name, options in WAYS.items():
         run = {
-            query: ranking(collection=collection, text=text, legs=legs)
+            query: ranking(collection=collection, text=text, options={**options, "top_k": top_k})
             for query, text in tqdm(judged.queries.items(), desc=name, unit="query", leave=False)
         }
         scores[name] = evaluate(run=run, judgements=judged.judgements)
@@ -65,7 +70,9 @@ def index(judged: JudgedSet, *, collection: str) -> None:
             raise RuntimeError(f"{failed.source}: {failed.error}")
 
 
-def ranking(*, collection: str, text: str, legs: Legs) -> list[str]:
-    """Ids of the documents of the first 100 passages."""
-    found = search(collection_name=collection, query=text, top_k=100, legs=legs)
+def ranking(*, collection: str, text: str, options: SearchOptions) -> list[str]:
+    """Ids of the documents of the passages that are found, each once."""
+    found = search(collection_name=collection, query=text, **options)
+    if found.warnings:
+        raise RuntimeError(f"{text}: {found.warnings[0].detail}")
     return list(dict.fromkeys(str(hit.metadata["source"]) for hit in found.hits))

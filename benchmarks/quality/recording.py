@@ -121,17 +121,16 @@ def _vectors(collection: Collection, chunk_ids: list[int]) -> bytes:
 
 def _asked(collection_id: int, query: str, text: str, places: dict[int, int]) -> Asked:
     from collections_app.models import Collection
-    from collections_app.services import space_of
     from core_app.snapshot import snapshot
     from inference_app.services import embed_query
-    from search_app.legs import Findings, look
+    from search_app.clock import Clock
+    from search_app.legs import Findings, Looking, look
 
     findings = Findings()
     with snapshot():
         collection = Collection.objects.select_related("active_generation").get(pk=collection_id)
-        assert collection.active_generation is not None
-        space = space_of(collection.active_generation)
-        look(collection=collection, space=space, text=text, legs="hybrid", depth=DEPTH, findings=findings)
+        looking = Looking(collections=[collection], text=text, legs="hybrid", depth=DEPTH, enough=None, where=None)
+        look(looking, findings, Clock())
     if findings.warnings:
         raise RuntimeError(f"{text}: {findings.warnings[0].detail}")
     return Asked(
