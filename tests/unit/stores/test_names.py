@@ -1,0 +1,75 @@
+"""Rare names in a query (C-REQ-002): not drowned by its other words, and nothing else is changed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stores_app.lexical import bm25, names
+from stores_app.lexical.analysis import query_terms, weights
+
+CORPUS = 1000
+
+
+def asked(query: str, **chunks: int) -> tuple[dict[str, float], dict[str, float]]:
+    """What each term counts, and the names; `chunks` are the terms that the collection has."""
+    terms = query_terms(query, "english")
+    known = {term.replace("__", "."): count for term, count in chunks.items()}
+    rarities = names.rarities(terms, known)
+    idfs = {term: bm25.idf(chunks=CORPUS, df=df) for term, df in known.items()}
+    return names.raised(weights(terms, known), idfs=idfs, rarities=rarities), rarities
+
+
+def test_a_query_without_names_is_standard_bm25() -> None:
+    found, rarities = asked("how do cronjobs work", cronjob=3, work=90)
+    assert found == {"cronjob": 1.0, "work": 1.0}
+    assert rarities == {}
+
+
+def test_a_rare_name_counts_as_much_as_all_other_words() -> None:
+    query = "what is the best way to call create_module when the server starts again after winter"
+    known = {"create_module": 1, "creat": 200, "modul": 300, "best": 50, "way": 80, "call": 90, "server": 400}
+    known |= {"start": 100, "winter": 2}
+    found, rarities = asked(query, **known)
+    assert rarities == {"create_module": 1.0}
+    masses = {term: weight * bm25.idf(chunks=CORPUS, df=known[term]) for term, weight in found.items()}
+    others = sum(mass for term, mass in masses.items() if term != "create_module")
+    assert masses["create_module"] == pytest.approx(others)
+    assert {term: weight for term, weight in found.items() if term in ("best", "server")} == {"best": 1, "server": 1}
+
+
+@pytest.mark.parametrize(("chunks", "rarity"), [(1, 1.0), (10, 1.0), (20, 0.5), (1000, 0.01)])
+def test_a_name_that_is_everywhere_is_a_word_as_any(chunks: int, rarity: float) -> None:
+    found, rarities = asked("IL-10 receptor", **{"il-10": chunks, "il": chunks, "10": chunks, "receptor": 100})
+    assert rarities == {"il-10": pytest.approx(rarity)}
+    assert found["il-10"] == pytest.approx(1 + rarity * (found["il-10"] - 1) / rarity)
+    assert (found["il-10"] >= names.BOOST) == (rarity == 1.0)
+
+
+@pytest.mark.parametrize(
+    ("query", "known", "expected"),
+    [
+        ("error E501", {"error": 9, "e501": 1}, {"e501"}),
+        ("error 42P01", {"error": 9, "42p01": 1}, {"42p01"}),
+        ("part 1a", {"part": 9, "1a": 1}, set()),
+        ("hook.player.connected", {"hook__player__connected": 2, "hook": 9}, {"hook.player.connected"}),
+        ("hook.player.connected", {"hook": 9, "player": 8}, set()),
+        ("v1.2-beta", {"1__2-beta": 1, "1__2": 1, "beta": 4}, {"1.2-beta", "1.2"}),
+    ],
+)
+def test_names_are_whole_identifiers_and_terms_with_a_digit(
+    query: str, known: dict[str, int], expected: set[str]
+) -> None:
+    assert set(asked(query, **known)[1]) == expected
+
+
+@given(st.text(max_size=80), st.integers(1, CORPUS))
+def test_no_term_ever_counts_less(query: str, chunks: int) -> None:
+    terms = query_terms(query, "english")
+    known = dict.fromkeys((term.term for term in terms), chunks)
+    plain = weights(terms, known)
+    idfs = {term: bm25.idf(chunks=CORPUS, df=df) for term, df in known.items()}
+    raised = names.raised(plain, idfs=idfs, rarities=names.rarities(terms, known))
+    assert raised.keys() == plain.keys()
+    assert all(raised[term] >= plain[term] - 1e-12 for term in plain)
