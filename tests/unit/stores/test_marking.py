@@ -10,7 +10,6 @@ from core_app.errors import InvalidInput
 from stores_app.lexical.analysis import document_terms, query_terms
 from stores_app.lexical.marking import marks
 
-
 #: In letters as wide as Chinese ones.
 WIDE = "".join(chr(ord(letter) + 0xFEE0) for letter in "Database")
 
