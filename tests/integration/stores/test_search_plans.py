@@ -125,7 +125,7 @@ def test_all_that_pass(filled: Collection, where: Where, index: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "times"), [("window_around", 1), ("section_around", 3), ("whole_document", 0)], ids=lambda value: value
+    ("name", "times"), [("window_around", 1), ("section_around", 3), ("whole_document", 1)], ids=lambda value: value
 )
 def test_what_stands_around_passages(filled: Collection, name: str, times: int) -> None:
     ids = list(Chunk.objects.filter(collection=filled).values_list("pk", flat=True)[:20])
