@@ -81,6 +81,7 @@ def _replace(collection: Collection, chunk: Chunk, text: str, embedding: Vectors
     remove(collection=collection, chunks=[old], keep_parents=is_same)
     if not is_same:
         chunk.text, chunk.parent_start, chunk.parent_end = text, None, None
+        chunk.start_offset = chunk.end_offset = None
     chunk.pk = None
     chunk.save(force_insert=True)
     indexed = chunk.text

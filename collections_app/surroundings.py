@@ -1,4 +1,7 @@
-"""What stands around a chunk in its document: its neighbours, its section, all of it."""
+"""What stands around a chunk in its document: its neighbours, its section, all of it.
+
+Never beyond a chunk that was taken out since, nor one whose text was replaced: that is no longer the document's.
+"""
 
 from __future__ import annotations
 

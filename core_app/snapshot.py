@@ -30,5 +30,6 @@ def snapshot() -> Iterator[None]:
 def limit_statements(seconds: float | None) -> None:
     """Bound each statement of the rest of the transaction; None lets it run as long as it takes."""
     with connection.cursor() as cursor:
-        timeout = 0 if seconds is None else int(seconds * 1000)
+        # 0 means no bound.
+        timeout = 0 if seconds is None else max(1, int(seconds * 1000))
         cursor.execute(statement("core_app", "set_statement_timeout"), {"milliseconds": f"{timeout}ms"})

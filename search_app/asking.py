@@ -14,7 +14,7 @@ from search_app.modes import Fusion, Legs, ModeName
 DEFAULT_LIMIT = 5
 WIDEST_WINDOW = 20
 LARGEST_GROUP = 10
-_WINDOW = re.compile(r"window:(\d{1,4})")
+_WINDOW = re.compile(r"window:([0-9]{1,4})")
 
 
 @dataclass(frozen=True, kw_only=True)

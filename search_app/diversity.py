@@ -29,7 +29,8 @@ def maximal_marginal_relevance(
         best = int(np.argmax(gain))
         chosen.append(ids[best])
         left[best] = False
-        nearest = np.maximum(nearest, likeness[best])
+        # What points away from the first is less than not similar to it.
+        nearest = np.maximum(nearest, likeness[best]) if len(chosen) > 1 else likeness[best]
     return chosen
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from collections_app.models import Collection
-from core_app.ports import AskedTerm, TermShare
+from core_app.ports import AskedTerm, Bm25, TermShare
 from core_app.wiring import store
 from search_app.clock import Stage
 from search_app.emptiness import Survivors
@@ -60,7 +60,7 @@ def explain_hits(
     chunk_ids: Sequence[int], *, text: str, collections: Sequence[Collection], findings: Findings, ranking: Ranking
 ) -> dict[int, HitExplanation]:
     """By chunk id."""
-    terms = _term_shares(chunk_ids, text, collections)
+    terms = _term_shares(chunk_ids, text, collections, findings)
     dense_ranks = {hit.chunk_id: rank for rank, hit in enumerate(findings.dense, start=1)}
     lexical_ranks = {hit.chunk_id: rank for rank, hit in enumerate(findings.lexical, start=1)}
     lexical_scores = {hit.chunk_id: hit.score for hit in findings.lexical}
@@ -95,17 +95,19 @@ def _rrf_share(rank: int | None) -> float:
 
 
 def _term_shares(
-    chunk_ids: Sequence[int], text: str, collections: Sequence[Collection]
+    chunk_ids: Sequence[int], text: str, collections: Sequence[Collection], findings: Findings
 ) -> dict[int, Sequence[TermShare]]:
     found: dict[int, Sequence[TermShare]] = {}
-    alike: dict[tuple[str, object], list[Collection]] = {}
+    alike: dict[tuple[str, Bm25], list[Collection]] = {}
     for collection in collections:
         alike.setdefault((collection.store, bm25_of(collection)), []).append(collection)
-    for those in alike.values():
-        found |= store(those[0].store).term_shares(
-            collection_ids=[collection.pk for collection in those],
-            bm25=bm25_of(those[0]),
-            query=text,
-            chunk_ids=chunk_ids,
+    for (store_name, bm25), those in alike.items():
+        shares = findings.attempt(
+            "explanation_failed",
+            "What the query's terms add to each score could not be read.",
+            lambda store_name=store_name, bm25=bm25, those=those: store(store_name).term_shares(  # type: ignore[misc]
+                collection_ids=[collection.pk for collection in those], bm25=bm25, query=text, chunk_ids=chunk_ids
+            ),
         )
+        found |= shares or {}
     return found

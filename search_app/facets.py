@@ -26,11 +26,17 @@ def count_values(*, chunk_ids: Sequence[int], fields: Sequence[str]) -> dict[str
 
 
 def _counted(field: str, found: Sequence[Mapping[str, Any]]) -> list[ValueCount]:
-    # 1 and True are one key of a dictionary, and two values.
     counts: Counter[tuple[str, Value]] = Counter()
     for metadata in found:
         value = metadata.get(field)
         values = value if isinstance(value, list) else [value]
-        counts.update({(type(one).__name__, one) for one in values if isinstance(one, str | int | float | bool)})
+        counts.update({(_kind(one), one) for one in values if isinstance(one, str | int | float | bool)})
     ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0][0], entry[0][1]))
     return [ValueCount(value=value, count=count) for (_, value), count in ordered[:MOST_VALUES]]
+
+
+def _kind(value: Value) -> str:
+    """1 and True are one key of a dictionary, and two values; 1 and 1.0 are one."""
+    if isinstance(value, bool):
+        return "flag"
+    return "text" if isinstance(value, str) else "number"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -31,6 +31,9 @@ logger = logging.getLogger(__name__)
 
 #: Embeds while the database works on the words; such a thread never opens a connection of its own.
 _embedding = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1), thread_name_prefix="embed")
+
+#: Of all that can be wrong with a statement, what the caller can mend.
+_OF_THE_FILTER = ("invalid_where", "too_expensive")
 
 Found = TypeVar("Found")
 
@@ -88,9 +91,9 @@ class Findings:
         try:
             with filter_errors() if where is not None else nullcontext():
                 found = self._in_savepoint(call, cut)
-        except InvalidInput:
-            raise
         except Exception as error:
+            if isinstance(error, InvalidInput) and error.code in _OF_THE_FILTER:
+                raise
             logger.exception("part of a search failed: %s", code)
             self.warn(code, detail)
             self._failures.append(error)
@@ -157,11 +160,12 @@ def _is_embedded(collection: Collection) -> bool:
 
 
 def _finished(future: Future[Vectors], looking: Looking, findings: Findings, clock: Clock) -> Vectors | None:
-    try:
-        return future.result(timeout=_time_for_meaning(looking, findings, clock))
-    except TimeoutError:
+    # Not `result(timeout)`: what an embedder raises may be a TimeoutError, too.
+    if not wait([future], timeout=_time_for_meaning(looking, findings, clock)).done:
         findings.warn("embedding_cut", "The query was not embedded in the mode's time: words alone were searched.")
         return None
+    try:
+        return future.result()
     except Exception as error:
         logger.exception("the query could not be embedded")
         if looking.legs == "dense":

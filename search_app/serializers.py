@@ -30,8 +30,9 @@ _TIMES = ", ".join(f"`{name}` {mode.budget_ms} ms" for name, mode in MODES.items
 class ExpansionField(StrictCharField):
     """What is shown around a passage."""
 
-    def to_internal_value(self, data: Any) -> Any:
-        return Expansion.parse(super().to_internal_value(data))
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        given = super().run_validation(data)
+        return Expansion.parse(given) if isinstance(given, str) else given
 
 
 class SearchSerializer(StrictSerializer):

@@ -212,7 +212,14 @@ class _Search:
             for collection in self._collections:
                 assert collection.active_generation is not None
                 space = space_of(collection.active_generation)
-                vectors |= store(collection.store).vectors(space=space, chunk_ids=pool)
+                found = self._findings.attempt(
+                    "diversity_failed",
+                    "Vectors could not be read: results were not made to differ by them.",
+                    lambda collection=collection, space=space: store(collection.store).vectors(  # type: ignore[misc]
+                        space=space, chunk_ids=pool
+                    ),
+                )
+                vectors |= found or {}
             first = maximal_marginal_relevance(
                 relevance={pk: self.ranking.scores[pk] for pk in pool},
                 vectors=vectors,

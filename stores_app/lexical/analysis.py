@@ -153,7 +153,7 @@ class _Analyser:
         yield from self._cased(token.strip("_"), wholes)
 
     def _cased(self, token: str, wholes: tuple[str, ...]) -> Iterator[Member]:
-        parts = _camel_parts(token)
+        parts = camel_parts(token)
         if len(parts) > 1:
             whole = bounded(fold(token))
             yield Member(whole, wholes)
@@ -184,7 +184,7 @@ def _bigrams(run: str) -> Iterator[Member]:
         yield Member(first + second, ())
 
 
-def _camel_parts(token: str) -> list[str]:
+def camel_parts(token: str) -> list[str]:
     """`moduleControllerCreate` and `HTTPServer` at their inner capitals; any other word in one piece."""
     if len(token) > LONGEST_TERM or token.islower() or token.isupper() or _ACRONYMS.fullmatch(token):
         return [token]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from stores_app.lexical.analysis import CJK_RUN, WORD, document_terms, query_terms
+from stores_app.lexical.analysis import CJK_RUN, WORD, camel_parts, document_terms, query_terms
 
 _JOINTS = ".'\u2019\u02bc\u2010-"
 #: As `analysis` finds tokens, but in a text as it stands: with soft hyphens, and signs that it makes plain first.
@@ -30,7 +30,8 @@ def _found(text: str, terms: set[str], language: str) -> Iterator[tuple[int, int
         if own and own <= terms:
             yield token.span()
         elif own & terms:
-            for start, end in _parts(token.group(), terms, language):
+            # Where signs stand for several characters, none of the parts may be found as it stands: then all is marked.
+            for start, end in list(_parts(token.group(), terms, language)) or [(0, len(token.group()))]:
                 yield token.start() + start, token.start() + end
 
 
@@ -39,16 +40,31 @@ def _parts(token: str, terms: set[str], language: str) -> Iterator[tuple[int, in
     for run in CJK_RUN.finditer(token):
         yield from _pieces(token, position, run.start(), terms, language)
         for place in range(run.start(), max(run.end() - 1, run.start() + 1)):
-            if token[place : place + 2] in terms:
-                yield place, min(place + 2, run.end())
+            until = min(place + 2, run.end())
+            if token[place:until] in terms:
+                yield place, until
         position = run.end()
     yield from _pieces(token, position, len(token), terms, language)
 
 
 def _pieces(token: str, start: int, end: int, terms: set[str], language: str) -> Iterator[tuple[int, int]]:
     for piece in _PIECE.finditer(token, start, end):
-        if not terms.isdisjoint(document_terms(piece.group(), language)):
-            yield piece.span()
+        for first, last in _words(piece.group(), terms, language):
+            yield piece.start() + first, piece.start() + last
+
+
+def _words(piece: str, terms: set[str], language: str) -> Iterator[tuple[int, int]]:
+    """All of it, or of `moduleControllerCreate` the words that were asked for."""
+    left = set(document_terms(piece, language))
+    ranges, position = [], 0
+    for part in camel_parts(piece):
+        # A single letter is no term of a name.
+        own = set(document_terms(part, language)) if 1 < len(part) < len(piece) else set()
+        if not own.isdisjoint(terms):
+            ranges.append((position, position + len(part)))
+        left -= own
+        position += len(part)
+    yield from ranges if left.isdisjoint(terms) else [(0, len(piece))]
 
 
 def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 import numpy as np
 from django.db import transaction
@@ -27,9 +28,15 @@ class Shelf:
     bm25: Bm25 = field(default_factory=lambda: Bm25(language="english", k1=1.2, b=0.75))
     ids: dict[str, int] = field(default_factory=dict)
 
-    def add(self, texts: Mapping[str, str], vectors: Mapping[str, Sequence[float]] | None = None) -> dict[str, int]:
+    def add(
+        self,
+        texts: Mapping[str, str],
+        vectors: Mapping[str, Sequence[float]] | None = None,
+        metadata: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> dict[str, int]:
         rows = Chunk.objects.bulk_create(
-            Chunk(collection=self.collection, external_id=name, text=text) for name, text in texts.items()
+            Chunk(collection=self.collection, external_id=name, text=text, metadata=(metadata or {}).get(name, {}))
+            for name, text in texts.items()
         )
         new = {row.external_id: row.pk for row in rows}
         self.index(
