@@ -254,7 +254,7 @@ def test_embedding_runs_beside_the_search_by_words(collection: Collection, monke
     """Words are looked for while the query is embedded, not afterwards."""
     looked = threading.Event()
     original: Callable[..., Any] = store("pgvector").lexical
-    embed = legs.embed_query
+    embed = embed_query
 
     def lexical(**arguments: Any) -> Any:
         looked.set()
@@ -274,7 +274,7 @@ def test_a_query_is_embedded_once_for_several_stages_and_collections(
 ) -> None:
     """A3: one embedding a connection and model."""
     asked: list[str] = []
-    embed = legs.embed_query
+    embed = embed_query
 
     def counted(*, text: str) -> Any:
         asked.append(text)

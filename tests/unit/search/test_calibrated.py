@@ -116,8 +116,8 @@ def test_c_req_003_the_formula_holds_for_any_scores(
     assert set(found) == {*similarities, *words}
 
 
-def asked(term: str, *, weight: float = 1.0, idf: float = 1.0, is_identifier: bool = False) -> AskedTerm:
-    return AskedTerm(term=term, weight=weight, chunks=1, idf=idf, is_identifier=is_identifier)
+def asked(term: str, *, weight: float = 1.0, idf: float = 1.0, rarity: float = 0.0) -> AskedTerm:
+    return AskedTerm(term=term, weight=weight, chunks=1, idf=idf, rarity=rarity)
 
 
 @pytest.mark.parametrize(
@@ -125,12 +125,12 @@ def asked(term: str, *, weight: float = 1.0, idf: float = 1.0, is_identifier: bo
     [
         ([], USUAL),
         ([asked("a"), asked("b")], USUAL),
-        ([asked("a_b", is_identifier=True)], OF_NAMES),
-        ([asked("a_b", is_identifier=True), asked("c")], (USUAL + OF_NAMES) / 2),
-        ([asked("a_b", is_identifier=True, idf=3.0), asked("c")], USUAL + (OF_NAMES - USUAL) * 0.75),
+        ([asked("a_b", rarity=1.0)], OF_NAMES),
+        ([asked("a_b", rarity=1.0), asked("c")], (USUAL + OF_NAMES) / 2),
+        ([asked("a_b", rarity=1.0, idf=3.0), asked("c")], USUAL + (OF_NAMES - USUAL) * 0.75),
         # Nobody knows that name.
-        ([asked("a_b", is_identifier=True, weight=0.0), asked("c")], USUAL),
-        ([asked("a_b", is_identifier=True, weight=0.0)], USUAL),
+        ([asked("a_b", rarity=1.0, weight=0.0), asked("c")], USUAL),
+        ([asked("a_b", rarity=1.0, weight=0.0)], USUAL),
     ],
 )
 def test_c_req_002_names_make_words_weigh_more(terms: list[AskedTerm], expected: float) -> None:
@@ -139,7 +139,7 @@ def test_c_req_002_names_make_words_weigh_more(terms: list[AskedTerm], expected:
 
 @pytest.mark.parametrize("own", [0.0, 0.3, 1.0])
 def test_the_collections_own_weight_comes_first(own: float) -> None:
-    assert weight_of_words([asked("a_b", is_identifier=True)], own=own) == own
+    assert weight_of_words([asked("a_b", rarity=1.0)], own=own) == own
 
 
 def order(found: Findings, *, fusion: Fusion = "calibrated", weight: float | None = None, depth: int = 10) -> Ranking:
