@@ -18,6 +18,7 @@ from core_app.errors import Unavailable
 from core_app.snapshot import limit_statements, snapshot
 from core_app.where import Compare
 from core_app.wiring import store
+from inference_app.services import embed_query
 from search_app import legs
 from search_app.clock import Clock
 from search_app.modes import MODES
