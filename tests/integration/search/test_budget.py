@@ -18,6 +18,7 @@ from core_app.errors import Unavailable
 from core_app.snapshot import limit_statements, snapshot
 from core_app.where import Compare
 from core_app.wiring import store
+from inference_app.services import embed_query
 from search_app import legs
 from search_app.clock import Clock
 from search_app.modes import MODES
@@ -254,7 +255,7 @@ def test_embedding_runs_beside_the_search_by_words(collection: Collection, monke
     """Words are looked for while the query is embedded, not afterwards."""
     looked = threading.Event()
     original: Callable[..., Any] = store("pgvector").lexical
-    embed = legs.embed_query
+    embed = embed_query
 
     def lexical(**arguments: Any) -> Any:
         looked.set()
@@ -274,7 +275,7 @@ def test_a_query_is_embedded_once_for_several_stages_and_collections(
 ) -> None:
     """A3: one embedding a connection and model."""
     asked: list[str] = []
-    embed = legs.embed_query
+    embed = embed_query
 
     def counted(*, text: str) -> Any:
         asked.append(text)
