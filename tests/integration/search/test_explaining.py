@@ -93,8 +93,8 @@ def test_the_query_s_terms_and_how_it_was_looked(collection: Collection) -> None
     found = explained("snake_case_name absent").explanation
     assert found is not None
     terms = {term.term: term for term in found.terms}
-    assert terms["snake_case_name"].is_identifier
-    assert not terms["case"].is_identifier
+    assert terms["snake_case_name"].rarity == 1.0
+    assert terms["case"].rarity == 0.0
     assert (terms["absent"].chunks, terms["absent"].weight) == (0, 0.0)
     assert found.ways == {"words in english": "all scored", "meaning in c": "all compared"}
     filtered = explained("fox", where=Compare("early", "$eq", True)).explanation
