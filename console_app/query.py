@@ -49,7 +49,7 @@ class QueryPage:
     passages: Sequence[Passage] = ()
 
 
-def run_query(data: Mapping[str, Any]) -> QueryPage:
+def run_query(data: Mapping[str, Any], *, asked_by: str) -> QueryPage:
     """The page for these GET parameters; without a query it is an empty form."""
     names = list(Collection.objects.order_by("name").values_list("name", flat=True))
     choices = [(name, name) for name in names]
@@ -66,6 +66,7 @@ def run_query(data: Mapping[str, Any]) -> QueryPage:
             query=asked["query"],
             top_k=asked["top_k"],
             min_score=asked["min_score"],
+            asked_by=asked_by,
         )
         passages = _passages(asked["collection"], asked["query"], result)
     except EXPECTED as error:

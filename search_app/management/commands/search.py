@@ -9,11 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from core_app.errors import RagsiteError
-from core_app.errors import RagsiteError
 from core_app.names import printable
 from search_app.asking import DEFAULT_LIMIT
-from search_app.results import Hit
-from search_app.services import search
 from search_app.results import Hit
 from search_app.services import search
 
@@ -33,7 +30,9 @@ class Command(BaseCommand):
         # What a server logs of each search is in the way of its answer here.
         logging.disable(logging.INFO)
         try:
-            found = search(collection_name=collection, query=query, top_k=top_k, min_score=min_score)
+            found = search(
+                collection_name=collection, query=query, top_k=top_k, min_score=min_score, asked_by="command line"
+            )
         except RagsiteError as error:
             raise CommandError(error.detail) from None
         finally:
