@@ -7,6 +7,7 @@ from typing import Any
 
 import psycopg
 import pytest
+import structlog
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
@@ -49,6 +50,7 @@ class TestDoors:
     """Each says who asks."""
 
     def test_the_service(self, collection: Collection) -> None:
+        structlog.contextvars.clear_contextvars()
         search(collection_name="c", query="fox")
         assert the_row().asked_by == "server"
         assert the_row().request_id == ""
