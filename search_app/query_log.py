@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import structlog
 from django.db import DatabaseError, connection, transaction
@@ -15,7 +16,6 @@ from core_app.wiring import app_settings
 from search_app.asking import SearchRequest
 from search_app.clock import Stage
 from search_app.masking import hashed, masked, storable
-from search_app.models import QueryLog
 from search_app.results import SearchResult
 
 logger = logging.getLogger(__name__)
@@ -59,27 +59,27 @@ def _row(
     collections: Sequence[Collection],
     result: SearchResult,
     stages: Sequence[Stage],
-) -> QueryLog:
+) -> dict[str, Any]:
     took: dict[str, float] = {}
     for stage in stages:
         took[stage.name] = round(took.get(stage.name, 0.0) + stage.took_ms, 2)
-    return QueryLog(
-        asked_by=storable(request.asked_by),
-        request_id=str(structlog.contextvars.get_contextvars().get("request_id", "")),
-        collections=[collection.name for collection in collections],
-        text=text,
-        text_form=kept,
-        mode=result.mode,
-        fusion=result.fusion,
-        query_strategy=result.query_strategy,
-        top_k=max(-_LARGEST, min(request.top_k, _LARGEST)),
-        filtered=request.where is not None,
-        result_count=len(result.hits),
-        results=[[hit.collection, hit.id] for hit in result.hits[:MOST_RESULTS]],
-        warnings=[warning.code for warning in result.warnings],
-        took_ms=result.took_ms,
-        stages_ms=took,
-    )
+    return {
+        "asked_by": storable(request.asked_by),
+        "request_id": str(structlog.contextvars.get_contextvars().get("request_id", "")),
+        "collections": [collection.name for collection in collections],
+        "text": text,
+        "text_form": kept,
+        "mode": result.mode,
+        "fusion": result.fusion,
+        "query_strategy": result.query_strategy,
+        "top_k": max(-_LARGEST, min(request.top_k, _LARGEST)),
+        "filtered": request.where is not None,
+        "result_count": len(result.hits),
+        "results": json.dumps([[hit.collection, hit.id] for hit in result.hits[:MOST_RESULTS]]),
+        "warnings": [warning.code for warning in result.warnings],
+        "took_ms": result.took_ms,
+        "stages_ms": json.dumps(took),
+    }
 
 
 def _kept_of(text: str, kept: Kept) -> str:
@@ -89,11 +89,14 @@ def _kept_of(text: str, kept: Kept) -> str:
     return shown[:LONGEST_TEXT]
 
 
-def _write(row: QueryLog) -> None:
-    outermost = not connection.in_atomic_block
-    with transaction.atomic():
-        if outermost:
-            # Not the caller's transaction, whose own bounds and promises these would replace.
-            with connection.cursor() as cursor:
-                cursor.execute(statement("search_app", "write_quickly"), {"milliseconds": f"{MOST_MILLISECONDS}ms"})
-        row.save(force_insert=True)
+def _write(row: Mapping[str, Any]) -> None:
+    insert = statement("search_app", "remember_query")
+    if connection.in_atomic_block:
+        # Not the caller's bounds and promises: these would replace them until the end of the transaction.
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(insert, row)
+        return
+    # Sent as one message, and so a transaction by itself: what a search waits for is one way there and back.
+    bounds = statement("search_app", "write_quickly")
+    with connection.cursor() as cursor:
+        cursor.execute(bounds + insert, {**row, "milliseconds": f"{MOST_MILLISECONDS}ms"})

@@ -198,7 +198,7 @@ class TestNeverInTheWay:
     def test_an_error_is_logged_without_the_text(
         self, collection: Collection, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        def broken(row: QueryLog) -> None:
+        def broken(row: object) -> None:
             raise RuntimeError(f"cannot write {MARKER}")
 
         monkeypatch.setattr(query_log, "_write", broken)
