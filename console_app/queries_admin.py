@@ -15,7 +15,6 @@ from unfold.contrib.filters.admin import DropdownFilter  # type: ignore[import-u
 from collections_app.models import Collection
 from console_app.pages import CappedPaginator, ServiceAdmin
 from console_app.permissions import require
-from console_app.templatetags.console import label
 from search_app.models import QueryLog
 
 #: Enough of a hash to tell questions apart.
@@ -76,8 +75,8 @@ class WarningsFilter(DropdownFilter):  # type: ignore[misc]
 
 @admin.register(QueryLog)
 class QueryLogAdmin(ServiceAdmin):
-    list_display = ("asked_at", "query", "searched", "hits", "warned", "took", "mode", "who")
-    list_display_links = ("asked_at",)
+    list_display = ("when", "query", "searched", "hits", "warned", "took", "mode", "who")
+    list_display_links = ("when",)
     list_filter = (CollectionFilter, FoundFilter, WarningsFilter)
     list_filter_submit = True
     paginator = CappedPaginator
@@ -91,6 +90,10 @@ class QueryLogAdmin(ServiceAdmin):
         match = request.resolver_match
         is_list = match is not None and match.url_name == "search_querylog_changelist"
         return rows.defer("results", "stages_ms") if is_list else rows
+
+    @admin.display(description="When (UTC)")
+    def when(self, row: QueryLog) -> SafeString:
+        return format_html('<span class="rs-number">{}</span>', f"{row.asked_at:%Y-%m-%d %H:%M:%S}")
 
     @admin.display(description="Query")
     def query(self, row: QueryLog) -> SafeString:
@@ -106,8 +109,8 @@ class QueryLogAdmin(ServiceAdmin):
         return format_html('<span class="{}">{}</span>', tone, row.result_count)
 
     @admin.display(description="Warnings")
-    def warned(self, row: QueryLog) -> SafeString | str:
-        return label(", ".join(row.warnings), "warning") if row.warnings else ""
+    def warned(self, row: QueryLog) -> SafeString:
+        return format_html('<span class="rs-excerpt rs-excerpt--narrow">{}</span>', ", ".join(row.warnings))
 
     @admin.display(description="Took")
     def took(self, row: QueryLog) -> SafeString:
