@@ -191,7 +191,7 @@ class CollectionAdmin(ServiceAdmin):
     def query_view(self, request: HttpRequest) -> HttpResponse:
         """The playground. A GET: looking for something changes nothing and can be bookmarked."""
         require(request, "query")
-        found: QueryPage = run_query(request.GET)
+        found: QueryPage = run_query(request.GET, asked_by=request.user.get_username())
         return self.page(request, "query.html", title="Try a query", found=found)
 
     def _after(self, request: HttpRequest, row: Collection) -> HttpResponse:

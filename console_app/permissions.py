@@ -38,6 +38,7 @@ ABILITIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "change_connectors": ("collections.view_collection", "ingest.view_connector", "ingest.change_connector"),
         "delete_connectors": ("collections.view_collection", "ingest.view_connector", "ingest.delete_connector"),
         "run_connectors": ("collections.view_collection", "ingest.view_connector", "ingest.add_job"),
+        "view_queries": ("search.view_querylog",),
         "steer_jobs": ("ingest.view_job", "ingest.change_job"),
         "view_keys": ("access.view_apikey",),
         "create_keys": ("access.add_apikey",),

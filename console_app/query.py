@@ -52,7 +52,7 @@ class QueryPage:
     passages: Sequence[Passage] = ()
 
 
-def run_query(data: Mapping[str, Any]) -> QueryPage:
+def run_query(data: Mapping[str, Any], *, asked_by: str) -> QueryPage:
     """The page for these GET parameters; without a query it is an empty form."""
     names = list(Collection.objects.order_by("name").values_list("name", flat=True))
     choices = [(name, name) for name in names]
@@ -73,6 +73,7 @@ def run_query(data: Mapping[str, Any]) -> QueryPage:
             where=asked["where"],
             highlight=True,
             explain=True,
+            asked_by=asked_by,
         )
         passages = _passages(asked["collection"], result)
     except EXPECTED as error:

@@ -58,6 +58,7 @@ _NAVIGATION = [
             _entry("Chunks", "segment", "admin:collections_chunk_changelist", "view_chunks"),
             _entry("Connectors", "sync", "admin:ingest_connector_changelist", "view_connectors"),
             _entry("Jobs", "pending_actions", "admin:ingest_job_changelist", "view_jobs", but=(_UPLOAD,)),
+            _entry("Queries", "manage_search", "admin:search_querylog_changelist", "view_queries"),
         ],
     },
     {

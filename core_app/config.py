@@ -18,6 +18,8 @@ ENVIRONMENT_VARIABLE = "RAGSITE_ENVIRONMENT"
 DATA_VARIABLE = "RAGSITE_DATA"
 BIND_VARIABLE = "RAGSITE_BIND"
 
+LONGEST_RETENTION_DAYS = 36_500
+
 HYBRID_WORDS = frozenset({"true", "1", "yes"})
 
 
@@ -145,6 +147,11 @@ class Search(Section):
         description="Leave out what a search has no time for in its mode, where there are results without it, and say "
         "so. Off: it takes as long as it takes.",
     )
+    query_log: Literal["off", "hashed", "masked", "plain"] = Field(
+        "hashed",
+        description="What the query log keeps of a query's text: a hash, its words without addresses, numbers, keys "
+        "and quotations, or all of it. `off` logs no queries.",
+    )
     k1: Annotated[float, Field(ge=0, le=10)] = Field(1.2, description="BM25: how soon repetition stops to count.")
     b: Annotated[float, Field(ge=0, le=1)] = Field(0.75, description="BM25: how much long texts are held back.")
 
@@ -245,6 +252,14 @@ class Telemetry(Section):
     log_format: Literal["console", "json"] = Field("console", description="For people or for log collectors.")
 
 
+class Retention(Section):
+    """How long the server remembers what happened."""
+
+    query_log_days: Annotated[int, Field(ge=0, le=LONGEST_RETENTION_DAYS)] = Field(
+        30, description="Days after which the query log forgets a query; 0 keeps all for ever."
+    )
+
+
 class AppSettings(Section):
     """Everything that can be configured."""
 
@@ -255,3 +270,4 @@ class AppSettings(Section):
     ingestion: Ingestion = Ingestion()
     security: Security = Security()
     telemetry: Telemetry = Telemetry()
+    retention: Retention = Retention()

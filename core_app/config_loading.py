@@ -17,7 +17,7 @@ from core_app.config import ENVIRONMENT_VARIABLE, HYBRID_WORDS, AppSettings
 
 DEVELOPMENT = "Development"
 #: Sections of the configuration that this version knows by name and has no keys for.
-RESERVED_SECTIONS = ("Rerank", "Llm", "Retention")
+RESERVED_SECTIONS = ("Rerank", "Llm")
 MASK = "********"
 
 Document = dict[str, Any]

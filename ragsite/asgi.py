@@ -1,7 +1,8 @@
-"""The ASGI application that `serve` runs."""
+"""The ASGI application that `serve` runs, and any other ASGI server may."""
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 
@@ -10,8 +11,11 @@ from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.http.response import HttpResponseBase
 
+from core_app.config import Search
 from core_app.wiring import app_settings
 from ragsite.body_limit import BodyLimit
+
+logger = logging.getLogger(__name__)
 
 
 class OneThreadHandler(ASGIHandler):
@@ -30,8 +34,18 @@ class OneThreadHandler(ASGIHandler):
         return await sync_to_async(self.get_response, thread_sensitive=True)(request)
 
 
+def log_search_configuration(section: Search) -> None:
+    """Say once a process how it searches (B7.1)."""
+    logger.info(
+        "hybrid search is %s",
+        "enabled" if section.use_hybrid_search else "disabled: meaning alone",
+        extra={"hybrid": section.use_hybrid_search, **section.model_dump(exclude={"use_hybrid_search"})},
+    )
+
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
 django.setup(set_prefix=False)
+log_search_configuration(app_settings().search)
 application = BodyLimit(OneThreadHandler(), largest=app_settings().ingestion.max_request_bytes)
 
 # WhiteNoise opens files synchronously. They are small and local, and Django reads them whole in that case.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from contextvars import Token
 from typing import Any
 from urllib.parse import unquote
 
-from celery import Celery
-from celery.signals import setup_logging
+from celery import Celery, Task
+from celery.signals import before_task_publish, setup_logging, task_postrun, task_prerun
 from django.conf import settings
+from structlog.contextvars import bind_contextvars, get_contextvars, reset_contextvars
 
 from ingest_app.schedule import (
     CONNECTORS_INTERVAL_SECONDS,
@@ -18,8 +21,15 @@ from ingest_app.schedule import (
     REAP_JOBS,
     RUN_CONNECTORS,
 )
+from search_app.schedule import FORGET_INTERVAL_SECONDS, FORGET_QUERIES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+
+
+#: Beside Celery's own in the head of a message; those may be any word that Celery does not use.
+REQUEST_ID_HEADER = "ragsite_request_id"
+#: What held before each running task, to be put back after it.
+_contexts: dict[str, Mapping[str, Token[Any]]] = {}
 
 
 def transport_options(broker_url: str) -> dict[str, Any]:
@@ -43,7 +53,7 @@ app.conf.update(
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
     task_default_queue="default",
-    task_routes={task: {"queue": "control"} for task in (REAP_JOBS, PLAN_UPKEEP, RUN_CONNECTORS)},
+    task_routes={task: {"queue": "control"} for task in (REAP_JOBS, PLAN_UPKEEP, RUN_CONNECTORS, FORGET_QUERIES)},
     beat_schedule={
         "reap-jobs": {
             "task": REAP_JOBS,
@@ -61,6 +71,11 @@ app.conf.update(
             "schedule": CONNECTORS_INTERVAL_SECONDS,
             "options": {"expires": CONNECTORS_INTERVAL_SECONDS},
         },
+        "forget-queries": {
+            "task": FORGET_QUERIES,
+            "schedule": FORGET_INTERVAL_SECONDS,
+            "options": {"expires": FORGET_INTERVAL_SECONDS},
+        },
     },
     broker_transport_options=transport_options(settings.CELERY_BROKER_URL),
     worker_hijack_root_logger=False,
@@ -71,3 +86,27 @@ app.autodiscover_tasks()
 @setup_logging.connect
 def _keep_our_logging(**_: Any) -> None:
     """Django has set logging up already; a listener here keeps Celery from doing it again."""
+
+
+@before_task_publish.connect
+def _send_request_id(headers: dict[str, Any] | None = None, **_: Any) -> None:
+    """A message carries the id of the request that caused it."""
+    request_id = get_contextvars().get("request_id")
+    if request_id and headers is not None:
+        headers.setdefault(REQUEST_ID_HEADER, request_id)
+
+
+@task_prerun.connect
+def _begin_context(task_id: str, task: Task[..., Any], **_: Any) -> None:
+    """The lines of a task carry its name and id, and that request's id."""
+    known = {"task": task.name, "task_id": task_id}
+    if request_id := task.request.get(REQUEST_ID_HEADER):
+        known["request_id"] = str(request_id)
+    _contexts[task_id] = bind_contextvars(**known)
+
+
+@task_postrun.connect
+def _end_context(task_id: str, **_: Any) -> None:
+    """Whatever is logged between tasks belongs to none."""
+    if (before := _contexts.pop(task_id, None)) is not None:
+        reset_contextvars(**before)

@@ -44,7 +44,7 @@ class SearchView(ApiView):
     def post(self, request: Request, name: str) -> Response:
         body = SearchSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        return Response(as_json(search(collection_name=name, **body.validated_data)))
+        return Response(as_json(search(collection_name=name, asked_by=self.caller.name, **body.validated_data)))
 
 
 class SearchCollectionsView(ApiView):
@@ -66,7 +66,7 @@ class SearchCollectionsView(ApiView):
         names = given.pop("collections")
         for name in names:
             self.caller.require(Verb.SEARCH, name)
-        return Response(as_json(search_collections(collection_names=names, **given)))
+        return Response(as_json(search_collections(collection_names=names, asked_by=self.caller.name, **given)))
 
 
 class KnowledgeQuerySerializer(serializers.Serializer[Any]):
@@ -107,7 +107,13 @@ class KnowledgeSearchView(ApiView):
         asked = KnowledgeQuerySerializer(data=request.query_params)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
-        found = search(collection_name=name, query=given["q"], mode=given.get("thoroughness"), top_k=given["limit"])
+        found = search(
+            collection_name=name,
+            query=given["q"],
+            mode=given.get("thoroughness"),
+            top_k=given["limit"],
+            asked_by=self.caller.name,
+        )
         return Response({"results": [_in_short(hit) for hit in found.hits]})
 
 

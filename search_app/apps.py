@@ -1,4 +1,4 @@
-"""Registers the room with Django; it has no tables of its own."""
+"""Registers the room with Django; its one table is the query log."""
 
 from __future__ import annotations
 

@@ -57,6 +57,7 @@ class SearchOptions(TypedDict, total=False):
     highlight: bool
     facets: Sequence[str]
     explain: bool
+    asked_by: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +89,8 @@ class SearchRequest:
     #: Fields of the metadata whose values are counted.
     facets: Sequence[str] = ()
     explain: bool = False
+    #: For the query log: the name of a key or of a person, else of the door.
+    asked_by: str = "server"
 
     @property
     def limit(self) -> int:

@@ -7,7 +7,9 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
+from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from django.db import OperationalError, transaction
@@ -133,7 +135,7 @@ def look(looking: Looking, findings: Findings, clock: Clock) -> None:
                 if len(looking.collections) == 1
                 else f"The server has no model for the vectors of '{collection.name}': it was searched by words alone.",
             )
-    future = _embedding.submit(embed_query, text=looking.text) if embedded else None
+    future = _embedding.submit(copy_context().run, partial(embed_query, text=looking.text)) if embedded else None
     if looking.legs != "dense" or len(embedded) < len(looking.collections):
         searched = [c for c in looking.collections if looking.legs != "dense" or c not in embedded]
         with clock.stage("words"):

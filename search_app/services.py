@@ -22,6 +22,7 @@ from search_app.facets import count_values
 from search_app.legs import Findings, Looking, look
 from search_app.modes import MODES
 from search_app.presenting import present
+from search_app.query_log import remember
 from search_app.ranking import Ranking, ranked
 from search_app.results import Hit, SearchResult, ValueCount
 from search_app.showing import MOST_SHOWN, chosen
@@ -94,6 +95,7 @@ def _search(names: Sequence[str], request: SearchRequest) -> SearchResult:
             "stages_ms": {stage.name: stage.took_ms for stage in clock.stages},
         },
     )
+    remember(request=request, text=text, collections=collections, result=result, stages=clock.stages)
     return result
 
 

@@ -85,6 +85,7 @@ def _database(scratch: Path, cache: Path | None) -> Iterator[None]:
             Telemetry__LogLevel="ERROR",
             # A slow minute of the machine must not change what is found.
             Search__CutAtBudget="false",
+            Search__QueryLog="off",
             RAGSITE_DATA=str(scratch),
         )
         import django

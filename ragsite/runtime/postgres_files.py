@@ -124,6 +124,7 @@ def tuning(*, memory: int, sockets: Path, for_tests: bool) -> str:
         "random_page_cost": "1.1",
         "jit": "off",  # its compile time exceeds what these short queries gain
         "logging_collector": "off",
+        "log_min_error_statement": "panic",  # statements hold what people wrote and looked for
         "log_timezone": "UTC",
         "timezone": "UTC",
     }

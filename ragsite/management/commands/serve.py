@@ -51,8 +51,6 @@ class Command(BaseCommand):
             logger.warning(
                 "ConnectionStrings:Broker is not set: uploads are kept, and no worker hears of them until it is"
             )
-        search = loaded.values.search
-        logger.info("hybrid search is %s", "enabled" if search.use_hybrid_search else "disabled: meaning alone")
         threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
         uvicorn.run(
             "ragsite.asgi:application",

@@ -49,6 +49,7 @@ class Command(BaseCommand):
                 fusion=given["fusion"],
                 legs=given["legs"],
                 explain=explain,
+                asked_by="command line",
             )
             names = [name for part in collection.split(",") if (name := part.strip())]
             found = search_collections(collection_names=names, query=query, **options)

@@ -122,6 +122,7 @@ def test_no_page_breaks_the_policy_or_leaves_the_machine(page: Page, transaction
         "collections/chunk/",
         "collections/collection/query/?query=",
         "ingest/job/",
+        "search/querylog/",
         "access/apikey/",
         "access/apikey/add/",
         "access/user/",

@@ -14,6 +14,7 @@ from access_app.services import create_key
 from collections_app.models import Chunk, Collection, Document
 from collections_app.services import create_collection
 from ingest_app.models import Connector, Item, Job, Payload
+from search_app.models import QueryLog
 
 Login = Callable[..., Client]
 
@@ -52,6 +53,7 @@ class Rows:
     item: Item
     key: ApiKey
     connector: Connector
+    query: QueryLog
 
 
 def make_rows(*, name: str = "handbook", text: str = "Ducks eat small fish.") -> Rows:
@@ -79,7 +81,33 @@ def make_rows(*, name: str = "handbook", text: str = "Ducks eat small fish.") ->
     connector = Connector.objects.create(
         collection=collection, kind="urls", urls=["https://example.org/"], metadata={text: text}, origin="urls:1"
     )
-    return Rows(collection=collection, document=document, chunk=chunk, job=job, item=item, key=key, connector=connector)
+    query = QueryLog.objects.create(
+        asked_by=text,
+        request_id="r1",
+        collections=[name],
+        text=text,
+        text_form="plain",
+        mode="balanced",
+        fusion="rrf",
+        query_strategy="first message (raw query)",
+        top_k=5,
+        filtered=False,
+        result_count=1,
+        results=[[name, f"{text}:0"]],
+        warnings=["no_embedder"],
+        took_ms=12.3,
+        stages_ms={"words": 3.2},
+    )
+    return Rows(
+        collection=collection,
+        document=document,
+        chunk=chunk,
+        job=job,
+        item=item,
+        key=key,
+        connector=connector,
+        query=query,
+    )
 
 
 @pytest.fixture
@@ -125,6 +153,8 @@ def pages(rows: Rows) -> dict[str, tuple[str, ...]]:
         "ingest/job/recent/": ("ingest.view_job",),
         f"ingest/job/{job}/change/": ("ingest.view_job",),
         f"ingest/job/{job}/progress/": ("ingest.view_job",),
+        "search/querylog/": ("search.view_querylog",),
+        f"search/querylog/{rows.query.pk}/change/": ("search.view_querylog",),
         "access/apikey/": ("access.view_apikey",),
         "access/apikey/add/": ("access.add_apikey",),
         f"access/apikey/{rows.key.pk}/change/": ("access.view_apikey",),

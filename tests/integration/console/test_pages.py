@@ -81,7 +81,13 @@ def test_lists_take_the_same_number_of_queries_for_many_rows_as_for_one(root: Cl
             assert root.get(path).status_code == 200
         return len(captured)
 
-    paths = ("/admin/", "/admin/collections/collection/", "/admin/collections/document/", "/admin/ingest/job/")
+    paths = (
+        "/admin/",
+        "/admin/collections/collection/",
+        "/admin/collections/document/",
+        "/admin/ingest/job/",
+        "/admin/search/querylog/",
+    )
     before = [queries(path) for path in paths]
     for number in range(5):
         make_rows(name=f"more-{number}", text=f"text {number}")

@@ -28,6 +28,7 @@ ALL = (
     "ingest.view_job",
     "ingest.add_job",
     "ingest.change_job",
+    "search.view_querylog",
     "access.view_apikey",
     "access.add_apikey",
     "access.change_apikey",

@@ -115,6 +115,7 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
         ({"Search": {"Candidate": 20}}, "Search:Candidate"),
         ({"Search": {"candidates": 20}}, "Search:candidates"),
         ({"Llm": {"Model": "x"}}, "Llm"),
+        ({"Retention": {"QueryLog": 1}}, "Retention:QueryLog"),
     ],
 )
 def test_an_unknown_key_in_a_file_stops_the_start(tmp_path: Path, content: Any, place: str) -> None:
@@ -147,6 +148,11 @@ def test_an_unknown_variable_under_a_section_stops_the_start(tmp_path: Path, var
         ({"Search": {"Candidates": "many"}}, "Search:Candidates: "),
         ({"Search": {"Candidates": 5}}, "Search:Candidates: "),
         ({"Search": {"Candidates": 20.5}}, "Search:Candidates: "),
+        ({"Search": {"QueryLog": "clear"}}, "Search:QueryLog: Input should be 'off', 'hashed', 'masked' or 'plain'"),
+        ({"Search": {"QueryLog": False}}, "Search:QueryLog: "),
+        ({"Retention": {"QueryLogDays": -1}}, "Retention:QueryLogDays: "),
+        ({"Retention": {"QueryLogDays": 36_501}}, "Retention:QueryLogDays: "),
+        ({"Retention": {"QueryLogDays": None}}, "Retention:QueryLogDays: "),
         ({"Search": {"UseHybridSearch": "maybe"}}, "Search:UseHybridSearch: "),
         ({"Search": 5}, "Search: must be a JSON object"),
         ({"Search": None}, "Search: must be a JSON object"),

@@ -39,6 +39,11 @@ def test_it_listens_on_no_network_and_its_socket_is_private() -> None:
     assert found["unix_socket_directories"] == "'/tmp/it''s'"
 
 
+def test_req_rag_sec_004_its_log_quotes_no_statement() -> None:
+    """What failed is logged, what somebody looked for with it is not."""
+    assert settings(GIGABYTE)["log_min_error_statement"] == "panic"
+
+
 def test_only_tests_run_without_fsync() -> None:
     assert "fsync" not in settings(GIGABYTE)
     assert settings(GIGABYTE, for_tests=True)["fsync"] == "off"

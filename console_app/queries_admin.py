@@ -1,0 +1,137 @@
+"""The query log: looked at here, written by searches, forgotten by its own task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.contrib.filters.admin import DropdownFilter  # type: ignore[import-untyped]
+
+from collections_app.models import Collection
+from console_app.pages import CappedPaginator, ServiceAdmin
+from console_app.permissions import require
+from search_app.models import QueryLog
+
+#: Enough of a hash to tell questions apart.
+HASH_SHOWN = 12
+
+
+class CollectionFilter(DropdownFilter):  # type: ignore[misc]  # django-unfold has no types
+    """Queries of a collection, by the name that it had: rows of the log have no foreign keys."""
+
+    title = "collection"
+    parameter_name = "collection"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        names = list(Collection.objects.order_by("name").values_list("name", flat=True))
+        if self.value() and self.value() not in names:
+            names.append(self.value())  # one that is gone
+        return [(name, name) for name in names]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[QueryLog]) -> QuerySet[QueryLog]:
+        return queryset.filter(collections__contains=[self.value()]) if self.value() else queryset
+
+
+class FoundFilter(DropdownFilter):  # type: ignore[misc]
+    """Queries that found nothing show what a collection lacks."""
+
+    title = "results"
+    parameter_name = "found"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("nothing", "Found nothing"), ("something", "Found something")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[QueryLog]) -> QuerySet[QueryLog]:
+        match self.value():
+            case "nothing":
+                return queryset.filter(result_count=0)
+            case "something":
+                return queryset.filter(result_count__gt=0)
+        return queryset
+
+
+class WarningsFilter(DropdownFilter):  # type: ignore[misc]
+    """Queries that were answered with less than they asked for."""
+
+    title = "warnings"
+    parameter_name = "warned"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("yes", "With warnings"), ("no", "Without warnings")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[QueryLog]) -> QuerySet[QueryLog]:
+        match self.value():
+            case "yes":
+                return queryset.exclude(warnings=[])
+            case "no":
+                return queryset.filter(warnings=[])
+        return queryset
+
+
+@admin.register(QueryLog)
+class QueryLogAdmin(ServiceAdmin):
+    list_display = ("when", "query", "searched", "hits", "warned", "took", "mode", "who")
+    list_display_links = ("when",)
+    list_filter = (CollectionFilter, FoundFilter, WarningsFilter)
+    list_filter_submit = True
+    paginator = CappedPaginator
+    #: Any other order would sort the whole table.
+    sortable_by = ()
+    empty_title = "No queries yet"
+    empty_text = "Searches are listed here unless Search:QueryLog is off, until Retention:QueryLogDays are over."
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[QueryLog]:
+        rows = super().get_queryset(request)
+        match = request.resolver_match
+        is_list = match is not None and match.url_name == "search_querylog_changelist"
+        return rows.defer("results", "stages_ms") if is_list else rows
+
+    @admin.display(description="When (UTC)")
+    def when(self, row: QueryLog) -> SafeString:
+        return format_html('<span class="rs-number">{}</span>', f"{row.asked_at:%Y-%m-%d %H:%M:%S}")
+
+    @admin.display(description="Query")
+    def query(self, row: QueryLog) -> SafeString:
+        return text_of(row)
+
+    @admin.display(description="Collections")
+    def searched(self, row: QueryLog) -> SafeString:
+        return format_html('<span class="rs-excerpt rs-excerpt--narrow">{}</span>', ", ".join(row.collections))
+
+    @admin.display(description="Results")
+    def hits(self, row: QueryLog) -> SafeString:
+        tone = "rs-number" if row.result_count else "rs-number rs-bad"
+        return format_html('<span class="{}">{}</span>', tone, row.result_count)
+
+    @admin.display(description="Warnings")
+    def warned(self, row: QueryLog) -> SafeString:
+        return format_html('<span class="rs-excerpt rs-excerpt--narrow">{}</span>', ", ".join(row.warnings))
+
+    @admin.display(description="Took")
+    def took(self, row: QueryLog) -> SafeString:
+        return format_html('<span class="rs-number">{} ms</span>', f"{row.took_ms:,.0f}")
+
+    @admin.display(description="Who")
+    def who(self, row: QueryLog) -> SafeString:
+        return format_html('<span class="rs-excerpt rs-excerpt--narrow">{}</span>', row.asked_by)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """One query with its results and times."""
+        require(request, "view_queries")
+        row = self.found(request, object_id)
+        title = f"Query, {date_format(row.asked_at, 'DATETIME_FORMAT')}"
+        return self.page(request, "query_logged.html", title=title, row=row)
+
+
+def text_of(row: QueryLog) -> SafeString:
+    """The text as the log has it; of a hash the beginning."""
+    if row.text_form == QueryLog.TextForm.HASHED:
+        return format_html('<code title="Hashed">{}…</code>', row.text[:HASH_SHOWN])
+    return format_html('<span class="rs-excerpt">{}</span>', row.text)

@@ -1,0 +1,102 @@
+"""Remembers who searched what and what came of it. Whatever goes wrong here, the search is answered."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import structlog
+from django.db import DatabaseError, connection, transaction
+
+from collections_app.models import Collection
+from core_app.sql import statement
+from core_app.wiring import app_settings
+from search_app.asking import SearchRequest
+from search_app.clock import Stage
+from search_app.masking import hashed, masked, storable
+from search_app.results import SearchResult
+
+logger = logging.getLogger(__name__)
+
+MOST_RESULTS = 100
+LONGEST_TEXT = 4000
+#: A row takes a fraction of a millisecond; a table that is locked is not waited for.
+MOST_MILLISECONDS = 200
+_LARGEST = 2**63 - 1
+
+Kept = Literal["hashed", "masked", "plain"]
+
+
+def remember(
+    *,
+    request: SearchRequest,
+    text: str,
+    collections: Sequence[Collection],
+    result: SearchResult,
+    stages: Sequence[Stage],
+) -> None:
+    """Add the search to the query log, unless `Search:QueryLog` is off.
+
+    Call it after the search's snapshot, which cannot be written in.
+    """
+    kept = app_settings().search.query_log
+    if kept == "off":
+        return
+    try:
+        _write(_row(request, _kept_of(text, kept), kept, collections, result, stages))
+    except Exception as error:  # noqa: BLE001 - a search that was done is worth more than its entry
+        # Neither the message nor the trace: the database quotes the statement there, and so the text.
+        cause = getattr(error.__cause__, "sqlstate", None) if isinstance(error, DatabaseError) else None
+        logger.error("the query log could not be written", extra={"error": type(error).__name__, "sqlstate": cause})
+
+
+def _row(
+    request: SearchRequest,
+    text: str,
+    kept: Kept,
+    collections: Sequence[Collection],
+    result: SearchResult,
+    stages: Sequence[Stage],
+) -> dict[str, Any]:
+    took: dict[str, float] = {}
+    for stage in stages:
+        took[stage.name] = round(took.get(stage.name, 0.0) + stage.took_ms, 2)
+    return {
+        "asked_by": storable(request.asked_by),
+        "request_id": str(structlog.contextvars.get_contextvars().get("request_id", "")),
+        "collections": [collection.name for collection in collections],
+        "text": text,
+        "text_form": kept,
+        "mode": result.mode,
+        "fusion": result.fusion,
+        "query_strategy": result.query_strategy,
+        "top_k": max(-_LARGEST, min(request.top_k, _LARGEST)),
+        "filtered": request.where is not None,
+        "result_count": len(result.hits),
+        "results": json.dumps([[hit.collection, hit.id] for hit in result.hits[:MOST_RESULTS]]),
+        "warnings": [warning.code for warning in result.warnings],
+        "took_ms": result.took_ms,
+        "stages_ms": json.dumps(took),
+    }
+
+
+def _kept_of(text: str, kept: Kept) -> str:
+    if kept == "hashed":
+        return hashed(text)
+    shown = masked(text) if kept == "masked" else storable(text)
+    return shown[:LONGEST_TEXT]
+
+
+def _write(row: Mapping[str, Any]) -> None:
+    insert = statement("search_app", "remember_query")
+    if connection.in_atomic_block:
+        # Not the caller's bounds and promises: these would replace them until the end of the transaction.
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(insert, row)
+        return
+    # Sent as one message, and so a transaction by itself: what a search waits for is one way there and back.
+    bounds = statement("search_app", "write_quickly")
+    with connection.cursor() as cursor:
+        cursor.execute(bounds + insert, {**row, "milliseconds": f"{MOST_MILLISECONDS}ms"})
