@@ -16,7 +16,7 @@ from core_app.wiring import app_settings, store
 from search_app.asking import SearchOptions, SearchRequest
 from search_app.clock import Clock
 from search_app.diversity import maximal_marginal_relevance
-from search_app.emptiness import survivors
+from search_app.emptiness import Survivors, survivors
 from search_app.explaining import Explanation, explain_hits
 from search_app.facets import count_values
 from search_app.legs import Findings, Looking, look
@@ -232,17 +232,25 @@ class _Search:
 
     def _explained(self, results: int, similar: int) -> Explanation:
         findings = self._findings
+        left = None
+        if not results:
+            left = findings.attempt(
+                "explanation_failed",
+                "What the conditions leave could not be counted.",
+                lambda: self._survivors(similar),
+            )
         return Explanation(
             terms=findings.terms,
             ways=findings.ways,
             lexical_weight=self.ranking.lexical_weight if self.ranking.calibrated else None,
             stages=self._clock.stages,
-            survivors=survivors(
-                collections=self._all_collections,
-                where=self._request.where,
-                min_score=self._tuning.min_score,
-                above=similar,
-            )
-            if not results
-            else (),
+            survivors=left or (),
+        )
+
+    def _survivors(self, similar: int) -> Sequence[Survivors]:
+        return survivors(
+            collections=self._all_collections,
+            where=self._request.where,
+            min_score=self._tuning.min_score,
+            above=similar,
         )
