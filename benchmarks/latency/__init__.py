@@ -1,0 +1,1 @@
+"""How long the parts of a search take, beside what else could do the same."""
