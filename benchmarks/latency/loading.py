@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +22,8 @@ from core_app.ports import Space, Store
 from core_app.wiring import embedder, store
 from stores_app.models import Segment
 
-_BATCH = 5000
+#: As the storage API is sent them; merging makes fewer and larger segments of theirs.
+_BATCH = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +96,7 @@ def load(material: Material, *, name: str, count: int) -> Loaded:
         add_chunks(collection_name=name, chunks=chunks, embeddings=lambda made=made: made)  # type: ignore[misc]
         texts += [passage.text for passage in passages]
         vectors.append(made)
-        print(f"\r{name}: {len(texts):,} chunks", end="", flush=True)
+        _tell(f"\r{name}: {len(texts):,} chunks")
     ids = Chunk.objects.filter(collection=collection).order_by("position").values_list("pk", flat=True)
     collection.refresh_from_db()
     loaded = Loaded(
@@ -115,11 +117,16 @@ def _settle(loaded: Loaded) -> None:
         with transaction.atomic():
             lock_collection(collection_id=loaded.collection.pk)
             merged = loaded.store.compact(collection_id=loaded.collection.pk)
-    print(", merged", end="", flush=True)
+    _tell(", merged")
     loaded.store.build_index(space=loaded.space, check=lambda: None)
-    print(", indexed", end="", flush=True)
+    _tell(", indexed")
     loaded.store.reclaim(check=_go_on)
-    print(", vacuumed", flush=True)
+    _tell(", vacuumed\n")
+
+
+def _tell(text: str) -> None:
+    """Beside the tables, which are what is printed."""
+    print(text, end="", file=sys.stderr, flush=True)
 
 
 def _go_on(step: str, done: int, total: int) -> None:
