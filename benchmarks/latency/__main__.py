@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--growth", type=_sizes, help="only how times grow, e.g. 20000,100000,300000")
     parser.add_argument("--plot", type=Path, help="write a picture of the growth to this file, as SVG")
     parser.add_argument("--chroma", help="the chroma command of another environment, for the part http")
+    parser.add_argument("--chroma-ef", type=int, help="chromadb's ef_search (default: its own, which finds less)")
     options = parser.parse_args()
     if min(options.growth or [options.chunks]) < LEAST:
         parser.error(f"use at least {LEAST:,} chunks: fewer have no vector index.")
@@ -107,7 +108,15 @@ def _over_http(material: Any, options: argparse.Namespace) -> None:
     if options.chroma is None:
         _tell("### Over HTTP\n\nLeft out: name the chroma command of an environment that has chromadb with --chroma.")
     else:
-        _tell(over_http.measure(material, count=options.chunks, queries=options.queries, chroma=options.chroma))
+        _tell(
+            over_http.measure(
+                material,
+                count=options.chunks,
+                queries=options.queries,
+                chroma=options.chroma,
+                chroma_ef=options.chroma_ef,
+            )
+        )
 
 
 def _tell(text: str) -> None:

@@ -49,7 +49,7 @@ class Asked:
         return len(self.times) / self.seconds
 
 
-def measure(material: Material, *, count: int, queries: int, chroma: str) -> str:
+def measure(material: Material, *, count: int, queries: int, chroma: str, chroma_ef: int | None = None) -> str:
     """Fill both, then ask them in turn; requests a second and their times."""
     corpus = _corpus(material, count)
     texts = material.library.queries(queries, words=12, seed=23)
@@ -60,7 +60,7 @@ def measure(material: Material, *, count: int, queries: int, chroma: str) -> str
         servers.ragsite(Path(folder) / "ragsite") as our_url,
         servers.chroma(chroma, Path(folder) / "chroma") as their_url,
     ):
-        ours, theirs = Ragsite(our_url), Chroma(their_url)
+        ours, theirs = Ragsite(our_url), Chroma(their_url, ef_search=chroma_ef)
         for client in (ours, theirs):
             _fill(client, corpus)
         asked = {
