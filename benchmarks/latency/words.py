@@ -57,8 +57,8 @@ def ours(loaded: Loaded) -> Way[str]:
     """The leg as a search calls it, within a snapshot that is open already."""
     bm25 = bm25_of(loaded.collection)
     return Way(
-        call=lambda query: (
-            loaded.store.lexical(collection_ids=[loaded.collection.pk], bm25=bm25, query=query, limit=DEPTH).hits
+        call=lambda query: loaded.store.lexical(
+            collection_ids=[loaded.collection.pk], bm25=bm25, query=query, limit=DEPTH
         ),
         within=snapshot,
     )
