@@ -95,16 +95,19 @@ class Ragsite:
 
 
 class Chroma:
-    """chromadb's server; embeddings travel in base64, as its own client sends them."""
+    """chromadb's server; embeddings travel in base64, as its own client sends them. `ef_search` is its own if None."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, ef_search: int | None = None) -> None:
         self.http = httpx.Client(
             base_url=f"{url}/api/v2/tenants/default_tenant/databases/default_database", timeout=900
         )
         self._ids: dict[str, str] = {}
+        self._metadata: dict[str, str | int] = {"hnsw:space": "cosine"}
+        if ef_search is not None:
+            self._metadata["hnsw:search_ef"] = ef_search
 
     def create(self, name: str) -> None:
-        answer = self.http.post("/collections", json={"name": name, "metadata": {"hnsw:space": "cosine"}})
+        answer = self.http.post("/collections", json={"name": name, "metadata": self._metadata})
         self._ids[name] = answer.raise_for_status().json()["id"]
 
     def bodies(self, corpus: Corpus) -> Iterator[bytes]:

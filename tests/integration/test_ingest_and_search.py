@@ -77,7 +77,7 @@ def test_a_file_is_indexed_and_its_passage_found_first(client: Client, guide: st
     assert metadata["team"] == "home"
     assert isinstance(metadata["chunk_index"], int)
     assert 0 <= first["score"] == metadata["similarity_score"] <= 1
-    assert (body["mode"], body["reranker"], body["warnings"]) == ("fast", "none", [])
+    assert (body["mode"], body["reranker"], body["warnings"]) == ("balanced", "none", [])
 
 
 def test_c_req_002_an_exact_term_is_found(client: Client, guide: str) -> None:
