@@ -1,7 +1,8 @@
 """Names in a query: what a rare one counts, so that the other words of a long question do not drown it.
 
-A name is a term that stands for a whole identifier (`hook.player.connected`), or one with a digit (`E501`), if the
-collection has it. It is rare by min(1, RARE / df): wholly in up to RARE chunks, half in twice as many.
+A name is a term that stands for a whole identifier (`hook.player.connected`), or one with a digit (`E501`, `1040`), but
+not a plain number (`12`, `0.5`, `3-4`), if the collection has it. It is rare by min(1, RARE / df): wholly in up to RARE
+chunks, half in twice as many.
 
     weight(t) = w(t) (1 + rarity(t) (max(BOOST, rest / mass(t)) - 1))       mass(t) = w(t) idf(t)
 
@@ -21,6 +22,7 @@ BOOST = 2.0
 #: Shorter ones, such as `1a`, name nothing.
 _SHORTEST = 3
 _DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"\d{1,3}|\d+[.-]\d+")
 
 
 def rarities(asked: Iterable[QueryTerm], chunks: Mapping[str, int]) -> dict[str, float]:
@@ -28,7 +30,8 @@ def rarities(asked: Iterable[QueryTerm], chunks: Mapping[str, int]) -> dict[str,
     terms = list(asked)
     wholes = {whole for term in terms for whole in term.wholes if whole in chunks}
     numbered = {term.term for term in terms if _has_number(term.term) and not wholes.intersection(term.wholes)}
-    return {name: min(1.0, RARE / chunks[name]) for name in wholes | numbered if name in chunks}
+    found = {name for name in wholes | numbered if name in chunks and not _NUMBER.fullmatch(name)}
+    return {name: min(1.0, RARE / chunks[name]) for name in found}
 
 
 def raised(

@@ -55,6 +55,8 @@ def test_the_less_rare_a_name_the_less_it_is_raised(chunks: int, rarity: float) 
         ("error E501", {"error": 9, "e501": 1}, {"e501"}),
         ("error 42P01", {"error": 9, "42p01": 1}, {"42p01"}),
         ("part 1a", {"part": 9, "1a": 1}, set()),
+        ("form 1040", {"form": 9, "1040": 1}, {"1040"}),
+        ("above 120 or 0.5 or 3-4", {"120": 1, "0__5": 1, "0": 1, "5": 1, "3-4": 1, "3": 1, "4": 1}, set()),
         ("hook.player.connected", {"hook__player__connected": 2, "hook": 9}, {"hook.player.connected"}),
         ("hook.player.connected", {"hook": 9, "player": 8}, set()),
         ("v1.2-beta", {"1__2-beta": 1, "2-beta": 1, "beta": 4}, {"1.2-beta", "2-beta"}),
