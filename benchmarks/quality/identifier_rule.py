@@ -1,8 +1,8 @@
 """Rare exact identifiers in a query: what they count in BM25, and how much more words then count than meaning.
 
 An identifier is a term that stands for a whole name (`hook.player.connected`), or one with a digit (`E501`), that the
-collection knows and that is no plain number. It is rare by min(1, RARE / df): wholly in up to RARE chunks, half in twice
-as many.
+collection knows and that is no plain number. It is rare by min(1, RARE / df): wholly in up to RARE chunks, half in
+twice as many.
 
     weight(t) = w(t) (1 + rarity(t) (max(BOOST, DOMINANCE * rest / mass(t)) - 1))       mass(t) = w(t) idf(t)
     share     = sum over identifiers of rarity(t) mass'(t) / sum over all terms of mass'(t)
