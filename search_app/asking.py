@@ -57,6 +57,7 @@ class SearchOptions(TypedDict, total=False):
     highlight: bool
     facets: Sequence[str]
     explain: bool
+    patient: bool
     asked_by: str
 
 
@@ -91,6 +92,8 @@ class SearchRequest:
     explain: bool = False
     #: For the query log: the name of a key or of a person, else of the door.
     asked_by: str = "server"
+    #: Nothing is cut when the mode's time is over.
+    patient: bool = False
 
     @property
     def limit(self) -> int:

@@ -131,7 +131,7 @@ class _Search:
         self._findings = findings
         self._clock = clock
         self._mode = MODES[tuning.mode]
-        if app_settings().search.cut_at_budget:
+        if app_settings().search.cut_at_budget and not request.patient:
             clock.budget_ms = self._mode.budget_ms
         self.ranking = Ranking(scores={}, fusion=tuning.fusion, rrf={})
         self.facets: dict[str, list[ValueCount]] = {}

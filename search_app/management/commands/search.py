@@ -49,6 +49,8 @@ class Command(BaseCommand):
                 fusion=given["fusion"],
                 legs=given["legs"],
                 explain=explain,
+                # This process has just begun: loading the model alone takes longer than any mode has.
+                patient=True,
                 asked_by="command line",
             )
             names = [name for part in collection.split(",") if (name := part.strip())]

@@ -98,12 +98,14 @@ class TestEmbedding:
         assert not waiting.is_set()
 
     @pytest.mark.parametrize(
-        "asked", [{"top_k": 4}, {"top_k": 2, "min_score": 0.0}, {"top_k": 2, "legs": "dense"}], ids=str
+        "asked",
+        [{"top_k": 4}, {"top_k": 2, "min_score": 0.0}, {"top_k": 2, "legs": "dense"}, {"top_k": 2, "patient": True}],
+        ids=str,
     )
     def test_it_is_waited_for_where_words_could_not_take_its_place(
         self, collection: Collection, cutting: None, waiting: threading.Event, asked: dict[str, Any]
     ) -> None:
-        """Too few were found by words, similarities are needed, or words were not looked for."""
+        """Too few were found by words, similarities are needed, words were not looked for, or there is time."""
         let_go_once_waited_for(waiting)
         found = look("fox", mode="fast", **asked)
         assert codes(found) == []
