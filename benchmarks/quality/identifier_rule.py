@@ -14,27 +14,24 @@ BOOST times, and as much as all other words together. A query without one is sta
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.quality.words import Words
+from search_app.weighing import OF_NAMES, USUAL
+from stores_app.lexical import names
 from stores_app.lexical.analysis import QueryTerm, weights
-
-_LEAST_CHARACTERS = 3
-_DIGIT = re.compile(r"\d")
-_NUMBER = re.compile(r"\d{1,3}|\d+[.-]\d+")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """The constants."""
+    """The constants; unless said otherwise those of the search itself."""
 
-    rare: float = 10
-    boost: float = 2
+    rare: float = names.RARE
+    boost: float = names.BOOST
     dominance: float = 1
-    least: float = 0.5
-    most: float = 0.9
+    least: float = USUAL
+    most: float = OF_NAMES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,14 +64,6 @@ def weigh(words: Words, text: str, rule: Rule) -> Weighed:
 
 
 def identifiers(asked: list[QueryTerm], words: Words) -> set[str]:
-    """The terms of a query that name something the collection knows."""
-    wholes = {whole for term in asked for whole in term.wholes if whole in words}
-    numbered = {
-        term.term
-        for term in asked
-        if len(term.term) >= _LEAST_CHARACTERS
-        and _DIGIT.search(term.term)
-        and term.term in words
-        and not wholes.intersection(term.wholes)
-    }
-    return {term for term in wholes | numbered if not _NUMBER.fullmatch(term)}
+    """The terms of a query that name something the collection knows, as the search itself has it."""
+    known = {term for asked_term in asked for term in (asked_term.term, *asked_term.wholes) if term in words}
+    return set(names.rarities(asked, {term: words.df(term) for term in known}))

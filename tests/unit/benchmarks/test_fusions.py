@@ -13,7 +13,11 @@ from benchmarks.quality.fusions import Merged
 from benchmarks.quality.identifier_rule import Rule, weigh
 from benchmarks.quality.recording import Asked, Indexed, Recorded
 from benchmarks.quality.words import Words
+from core_app.ports import AskedTerm
 from search_app.fusion import reciprocal_rank_fusion
+from search_app.weighing import weight_of_words
+from stores_app.lexical import names
+from stores_app.lexical.analysis import weights
 
 MERGED = Merged(
     chunks=np.array([1, 2, 3]),
@@ -77,6 +81,23 @@ def test_a_query_without_an_identifier_is_standard_bm25_and_weighs_both_legs_ali
     weighed = weigh(Words(recorded()), "people open water", Rule())
     assert set(weighed.terms.values()) == {1.0}
     assert weighed.lexical_weight == 0.5
+
+
+@pytest.mark.parametrize("text", ["people open water", "what does turn_valve do", "turn_valve people 2024 E501 people"])
+def test_the_rule_that_is_measured_is_the_one_that_is_shipped(text: str) -> None:
+    words = Words(recorded())
+    asked = words.asked(text)
+    chunks = {term.term: words.df(term.term) for term in asked if term.term in words}
+    rarities = names.rarities(asked, chunks)
+    idfs = {term: words.idf(term) for term in chunks}
+    shipped = names.raised(weights(asked, chunks), idfs=idfs, rarities=rarities)
+    terms = [
+        AskedTerm(term=term, weight=weight, chunks=chunks[term], idf=idfs[term], rarity=rarities.get(term, 0.0))
+        for term, weight in shipped.items()
+    ]
+    measured = weigh(words, text, Rule())
+    assert measured.terms == pytest.approx(shipped)
+    assert measured.lexical_weight == pytest.approx(weight_of_words(terms, own=None))
 
 
 def test_a_rare_identifier_is_not_drowned_by_other_words() -> None:
