@@ -116,8 +116,12 @@ def get_chunk(*, collection_name: str, external_id: str, with_embedding: bool = 
 
 def stored_chunks(*, chunk_ids: Sequence[int]) -> dict[int, StoredChunk]:
     """Chunks by their keys, without embeddings; those that are gone are missing from the result."""
-    rows = Chunk.objects.filter(pk__in=chunk_ids).values_list("pk", "external_id", "text", "metadata")
-    return {pk: StoredChunk(id=external_id, text=text, metadata=metadata) for pk, external_id, text, metadata in rows}
+    with connection.cursor() as cursor:
+        cursor.execute(statement("collections_app", "stored_chunks"), {"chunk_ids": list(chunk_ids)})
+        return {
+            chunk_id: StoredChunk(id=external_id, text=text, metadata=json.loads(metadata))
+            for chunk_id, external_id, text, metadata in cursor.fetchall()
+        }
 
 
 def find_chunk(*, collection: Collection, external_id: str) -> Chunk:

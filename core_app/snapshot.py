@@ -21,15 +21,17 @@ def snapshot() -> Iterator[None]:
     outermost = not connection.in_atomic_block
     with transaction.atomic():
         if outermost:
-            with connection.cursor() as cursor:
-                cursor.execute(statement("core_app", "begin_snapshot"))
-            limit_statements(app_settings().vector_database.statement_timeout_seconds)
+            _limit("begin_snapshot", app_settings().vector_database.statement_timeout_seconds)
         yield
 
 
 def limit_statements(seconds: float | None) -> None:
     """Bound each statement of the rest of the transaction; None lets it run as long as it takes."""
+    _limit("set_statement_timeout", seconds)
+
+
+def _limit(name: str, seconds: float | None) -> None:
+    # 0 means no bound.
+    timeout = 0 if seconds is None else max(1, int(seconds * 1000))
     with connection.cursor() as cursor:
-        # 0 means no bound.
-        timeout = 0 if seconds is None else max(1, int(seconds * 1000))
-        cursor.execute(statement("core_app", "set_statement_timeout"), {"milliseconds": f"{timeout}ms"})
+        cursor.execute(statement("core_app", name), {"milliseconds": f"{timeout}ms"})

@@ -7,6 +7,7 @@ the Euclidean distance; ip is the negated inner product.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from django.db import connection
@@ -87,11 +88,9 @@ def empty(*, collection_id: int) -> None:
 def distances(*, space: Space, query: Vectors, chunk_ids: Sequence[int]) -> dict[int, float]:
     """Distances by chunk id, for those that have a vector in the space."""
     (numbers,) = checked([query], space)
+    params: dict[str, Any] = {"query": Vector(numbers), "chunk_ids": list(chunk_ids)}
     with binary_cursor() as cursor:
-        cursor.execute(
-            composed("distances", space=space),
-            {"query": Vector(numbers).to_text(), "chunk_ids": list(chunk_ids)},
-        )
+        cursor.execute(composed("distances", space=space), params)
         return dict(cursor.fetchall())
 
 

@@ -45,7 +45,7 @@ class _Search:
         #: What was done last.
         self.way = "not at all"
         self._params = {
-            "query": Vector(numbers).to_text(),
+            "query": Vector(numbers),
             "limit": limit,
             "collection_id": space.collection_id,
             **self._narrowed.params,

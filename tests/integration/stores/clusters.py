@@ -9,7 +9,6 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-import psycopg
 from django.db import connection
 from psycopg import sql
 
@@ -17,6 +16,7 @@ from collections_app.models import Chunk
 from core_app.ports import DenseHit, DistanceName, IndexedChunk, Vectors
 from core_app.where import Where
 from core_app.where.evaluation import matches
+from stores_app.transfer import binary_cursor
 from tests.integration.stores.shelf import Shelf, new_shelf
 
 DIMENSION = 16
@@ -114,7 +114,7 @@ def explained() -> Iterator[list[str]]:
 
     def explain(execute: Any, query: Any, params: Any, many: bool, context: Any) -> Any:
         if isinstance(query, sql.Composed) and "EXPLAIN" not in query.as_string():
-            with psycopg.Cursor(connection.connection) as cursor:
+            with binary_cursor() as cursor:
                 cursor.execute(sql.SQL("EXPLAIN ") + query, params)
                 plans.append("\n".join(line for (line,) in cursor.fetchall()))
         return execute(query, params, many, context)
