@@ -125,10 +125,26 @@ def newest(indexes: Iterable[VectorIndex]) -> VectorIndex | None:
 
 def catalogued(space: Space | None = None) -> list[VectorIndex]:
     """The indexes of one space, or of all, whole or not."""
-    prefix = "stores_hnsw_g" if space is None else f"stores_hnsw_g{space.generation_id}_w"
     with connection.cursor() as cursor:
-        cursor.execute(statement(ROOM, "vector_indexes"), {"pattern": prefix.replace("_", r"\_") + "%"})
-        found = [(_NAME.fullmatch(name), is_valid) for name, is_valid in cursor.fetchall()]
+        cursor.execute(statement(ROOM, "vector_indexes"), {"pattern": _pattern(space)})
+        return _named(cursor.fetchall())
+
+
+def made_ready(space: Space, *, ef_search: int, most_evaluated: int) -> VectorIndex | None:
+    """`standing`, and the rest of the transaction searches it like this (`search_plan.IndexScan`)."""
+    given = {"pattern": _pattern(space), "ef_search": str(ef_search), "most_evaluated": str(most_evaluated)}
+    with connection.cursor() as cursor:
+        cursor.execute(statement(ROOM, "search_settings"), given)
+        return newest(_named((name, True) for name in cursor.fetchone()[-1]))
+
+
+def _pattern(space: Space | None) -> str:
+    prefix = "stores_hnsw_g" if space is None else f"stores_hnsw_g{space.generation_id}_w"
+    return prefix.replace("_", r"\_") + "%"
+
+
+def _named(rows: Iterable[tuple[str, bool]]) -> list[VectorIndex]:
+    found = [(_NAME.fullmatch(name), is_valid) for name, is_valid in rows]
     return [
         VectorIndex(generation_id=int(name[1]), watermark=int(name[2]), rows=int(name[3]), is_valid=is_valid)
         for name, is_valid in found

@@ -6,20 +6,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from django.db import connection
 from pgvector import Vector
 from psycopg import sql
 
 from collections_app.where_sql import condition
 from core_app.ports import DenseFound, DenseHit, Space, Vectors
-from core_app.sql import statement
 from core_app.where import Where
 from core_app.wiring import app_settings
 from stores_app import hnsw, search_plan, selectivity
 from stores_app.dense import checked
 from stores_app.hnsw import LARGEST_HALF, VectorIndex, composed
 from stores_app.search_plan import FilterEstimate, IndexScan
-from stores_app.transfer import ROOM, binary_cursor
+from stores_app.transfer import binary_cursor
 
 
 def nearest(*, space: Space, query: Vectors, limit: int, where: Where | None = None) -> DenseFound:
@@ -56,11 +54,8 @@ class _Search:
         index, scan = self._index, self._scan
         if index is None or scan is None:
             return []
-        with connection.cursor() as cursor:
-            cursor.execute(
-                statement(ROOM, "search_settings"),
-                {"ef_search": str(scan.ef_search), "most_evaluated": str(scan.most_evaluated)},
-            )
+        if scan.most_evaluated != self._unfiltered.most_evaluated:
+            self._make_ready(scan)
         self._params["candidates"] = scan.candidates
         self.way = "index" if self._where is None else "index, filtered"
         if self._where is None:
@@ -88,7 +83,14 @@ class _Search:
     def _index(self) -> VectorIndex | None:
         """None too for a query without a direction, which is as far from everything, and one without half precision."""
         fits = self._largest > 0 if hnsw.holds_directions(self._space) else self._largest <= LARGEST_HALF
-        return hnsw.standing(self._space) if fits else None
+        return self._make_ready(self._unfiltered) if fits else None
+
+    @cached_property
+    def _unfiltered(self) -> IndexScan:
+        return search_plan.unfiltered(limit=self._limit, ef_search=app_settings().vector_database.ef_search)
+
+    def _make_ready(self, scan: IndexScan) -> VectorIndex | None:
+        return hnsw.made_ready(self._space, ef_search=scan.ef_search, most_evaluated=scan.most_evaluated)
 
     @cached_property
     def _estimate(self) -> FilterEstimate | None:

@@ -76,12 +76,10 @@ def index_scan(
 
     `estimate` is of the filter, None where there is none.
     """
-    ef = min(max(ef_search, 4 * limit), _LARGEST_EF)
     if estimate is None:
-        visited = float(max(ef, 2 * limit))
-        if visited * _VISIT >= indexed * _compare(dimension):
-            return None
-        return IndexScan(ef_search=ef, candidates=2 * limit, most_evaluated=_patience(visited))
+        scan = unfiltered(limit=limit, ef_search=ef_search)
+        return None if _visited(scan) * _VISIT >= indexed * _compare(dimension) else scan
+    ef = _ef(limit, ef_search)
     # With a filter the index is searched in rounds, the later ones less thoroughly.
     candidates = 3 * limit
     visited = max(ef, candidates / estimate.share)
@@ -96,6 +94,20 @@ def index_scan(
         most_evaluated=_patience(visited),
         is_late_by_filter=by_filter < by_distance,
     )
+
+
+def unfiltered(*, limit: int, ef_search: int) -> IndexScan:
+    """How an index is searched without a filter, where that pays."""
+    ef = _ef(limit, ef_search)
+    return IndexScan(ef_search=ef, candidates=2 * limit, most_evaluated=_patience(max(ef, 2 * limit)))
+
+
+def _ef(limit: int, ef_search: int) -> int:
+    return min(max(ef_search, 4 * limit), _LARGEST_EF)
+
+
+def _visited(scan: IndexScan) -> int:
+    return max(scan.ef_search, scan.candidates)
 
 
 def _patience(visited: float) -> int:

@@ -105,7 +105,7 @@ def _statement(own: psycopg.Connection[Any], loaded: Loaded, *, limit: int) -> W
     assert scan is not None
     query = hnsw.composed("nearest_indexed", space=loaded.space, watermark=index.watermark).as_string(own)
     settings = statement(ROOM, "search_settings").replace(", true)", ", false)")
-    given = {"ef_search": str(scan.ef_search), "most_evaluated": str(scan.most_evaluated)}
+    given = {"ef_search": str(scan.ef_search), "most_evaluated": str(scan.most_evaluated), "pattern": ""}
     cursor = own.cursor(binary=True)
 
     def call(vector: Vectors) -> list[Any]:
