@@ -25,6 +25,21 @@ def snapshot() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def guarded(*, seconds: float | None = None) -> Iterator[None]:
+    """A part of a transaction that may fail: after an exception the rest goes on as if it had not been.
+
+    Its statements, and those after it until the next bound, may run for `seconds`; None is the setting's.
+    """
+    _limit("guard", app_settings().vector_database.statement_timeout_seconds if seconds is None else seconds)
+    try:
+        yield
+    except BaseException:
+        with connection.cursor() as cursor:
+            cursor.execute(statement("core_app", "take_back"))
+        raise
+
+
 def limit_statements(seconds: float | None) -> None:
     """Bound each statement of the rest of the transaction; None lets it run as long as it takes."""
     _limit("set_statement_timeout", seconds)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from django.db import OperationalError, transaction
+from django.db import OperationalError
 from psycopg.errors import QueryCanceled
 
 from collections_app.models import Collection
@@ -20,7 +20,7 @@ from collections_app.services import space_of
 from collections_app.where_sql import filter_errors
 from core_app.errors import InvalidInput, Unavailable
 from core_app.ports import AskedTerm, Bm25, DenseHit, LexicalHit, Vectors
-from core_app.snapshot import limit_statements
+from core_app.snapshot import guarded, limit_statements
 from core_app.where import Where
 from core_app.wiring import app_settings, embedder, store
 from inference_app.services import embed_query
@@ -71,6 +71,8 @@ class Findings:
     warnings: list[SearchWarning] = field(default_factory=list)
     _failures: list[Exception] = field(default_factory=list)
     _succeeded: int = 0
+    #: Whether statements have less time than the setting gives them.
+    _is_bounded: bool = False
 
     @property
     def rankings(self) -> list[list[int]]:
@@ -83,16 +85,23 @@ class Findings:
             self.warnings.append(warning)
 
     def attempt(
-        self, code: str, detail: str, call: Callable[[], Found], *, where: Where | None = None, cut: str = ""
+        self,
+        code: str,
+        detail: str,
+        call: Callable[[], Found],
+        *,
+        where: Where | None = None,
+        seconds: float | None = None,
+        cut: str = "",
     ) -> Found | None:
-        """Run one statement in a savepoint: when it fails, the rest still has a transaction (B3.5).
+        """Run statements that may fail: the rest still has a transaction then (B3.5).
 
-        What is wrong with the filter is the caller's mistake and raised. With `cut` the statement has no more
-        time than the search has left, and this is said when it was too little.
+        What is wrong with the filter is the caller's mistake and raised. With `seconds` each has no more time
+        than that, and `cut` is said when it was too little.
         """
         try:
             with filter_errors() if where is not None else nullcontext():
-                found = self._in_savepoint(call, cut)
+                found = self._guarded(call, seconds, cut)
         except Exception as error:
             if isinstance(error, InvalidInput) and error.code in _OF_THE_FILTER:
                 raise
@@ -103,15 +112,22 @@ class Findings:
         self._succeeded += 1
         return found
 
-    def _in_savepoint(self, call: Callable[[], Found], cut: str) -> Found | None:
+    def _guarded(self, call: Callable[[], Found], seconds: float | None, cut: str) -> Found | None:
+        self._is_bounded = seconds is not None
         try:
-            with transaction.atomic():
+            with guarded(seconds=seconds):
                 return call()
         except OperationalError as error:
-            if not cut or not isinstance(error.__cause__, QueryCanceled):
+            if seconds is None or not isinstance(error.__cause__, QueryCanceled):
                 raise
             self.warn("dense_search_cut", cut)
             return None
+
+    def end_bound(self) -> None:
+        """Give what follows the time that every statement has."""
+        if self._is_bounded:
+            limit_statements(app_settings().vector_database.statement_timeout_seconds)
+        self._is_bounded = False
 
     def raise_if_nothing_worked(self) -> None:
         """Raise the first failure when no leg gave an answer."""
@@ -150,6 +166,7 @@ def look(looking: Looking, findings: Findings, clock: Clock) -> None:
     if findings.vector is not None:
         with clock.stage("similarities"):
             _compare(embedded, findings.vector, findings)
+    findings.end_bound()
 
 
 def _is_embedded(collection: Collection) -> bool:
@@ -252,19 +269,16 @@ def _nearest(
 ) -> list[tuple[float, DenseHit]]:
     assert collection.active_generation is not None
     space = space_of(collection.active_generation)
-    most = app_settings().vector_database.statement_timeout_seconds
 
     def call() -> list[tuple[float, DenseHit]]:
-        if seconds is not None:
-            limit_statements(min(seconds, most))
         found = store(collection.store).dense(space=space, query=vector, limit=looking.depth, where=looking.where)
-        if seconds is not None:
-            limit_statements(most)
         findings.ways[f"meaning in {collection.name}"] = found.way
         return [(similarity(hit.distance, metric=space.distance), hit) for hit in found.hits]
 
     detail = "The search by meaning failed: results are by words alone."
-    return findings.attempt("dense_search_failed", detail, call, where=looking.where, cut=cut) or []
+    if seconds is not None:
+        seconds = min(seconds, app_settings().vector_database.statement_timeout_seconds)
+    return findings.attempt("dense_search_failed", detail, call, where=looking.where, seconds=seconds, cut=cut) or []
 
 
 def _compare(collections: Sequence[Collection], vector: Vectors, findings: Findings) -> None:

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 import pytest
-from django.db import connection
+from django.db import ProgrammingError, connection
 
 from collections_app.models import Collection
 from core_app.errors import Unavailable
-from core_app.snapshot import limit_statements, snapshot
+from core_app.snapshot import guarded, limit_statements, snapshot
 from core_app.where import Compare
 from core_app.wiring import store
 from inference_app.services import embed_query
-from search_app import legs
+from search_app import legs, services
 from search_app.clock import Clock
 from search_app.modes import MODES
 from search_app.services import search_collections
@@ -172,9 +173,24 @@ class TestMeaning:
             return original(**arguments)
 
         monkeypatch.setattr(store("pgvector"), "distances", seen)
-        before = timeout()
         look("fox", mode="fast", top_k=2)
-        assert left == [before]
+        assert left == ["30s"]
+
+    def test_passages_have_all_the_time_where_nothing_was_compared(
+        self, collection: Collection, cutting: None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        always_left(monkeypatch, 0.3)
+        bounded = watch_bounds(monkeypatch)
+        left: list[str] = []
+        original = services.chosen
+
+        def seen(**arguments: Any) -> Any:
+            left.append(timeout())
+            return original(**arguments)
+
+        monkeypatch.setattr(services, "chosen", seen)
+        found = look("fox", mode="fast", top_k=2)
+        assert (codes(found), bounded, left) == ([], [0.3], ["30s"])
 
     def test_it_is_not_begun_when_the_time_is_over(
         self, collection: Collection, cutting: None, sleeping: list[int], monkeypatch: pytest.MonkeyPatch
@@ -218,12 +234,15 @@ class TestMeaning:
 
 
 def watch_bounds(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
+    """What parts of a search are given less time than the setting's."""
     found: list[float | None] = []
 
-    def limit(seconds: float | None) -> None:
-        found.append(seconds)
+    def watched(*, seconds: float | None = None) -> AbstractContextManager[None]:
+        if seconds is not None:
+            found.append(seconds)
+        return guarded(seconds=seconds)
 
-    monkeypatch.setattr(legs, "limit_statements", limit)
+    monkeypatch.setattr(legs, "guarded", watched)
     return found
 
 
@@ -288,3 +307,16 @@ def test_a_query_is_embedded_once_for_several_stages_and_collections(
     found = search_collections(collection_names=["c", "other"], query="fox", explain=True, diversity=0.5)
     assert len(found.hits) == 5
     assert asked == ["fox"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_b3_5_what_fails_is_taken_back_with_its_bound() -> None:
+    with snapshot():
+        with pytest.raises(ProgrammingError), guarded(seconds=0.2), connection.cursor() as cursor:
+            cursor.execute("SELECT * FROM there_is_no_such_table")
+        assert timeout() == "30s", "of the snapshot"
+        with guarded():
+            pass
+        with pytest.raises(ZeroDivisionError), guarded(seconds=0.2):
+            _ = 1 / 0
+        assert timeout() == "30s"
