@@ -1,0 +1,2 @@
+-- The state before the latest guard, its bound on statements included.
+ROLLBACK TO SAVEPOINT guarded;
