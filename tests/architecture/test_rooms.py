@@ -56,7 +56,7 @@ def test_nothing_imports_the_wiring_room() -> None:
 def test_only_views_know_django_s_http() -> None:
     allowed = {
         "api",
-        "asgi",
+        "handler",
         "authentication",
         "middleware",
         "errors",
