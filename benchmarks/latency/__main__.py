@@ -1,6 +1,6 @@
 """`python -m benchmarks.latency`: how long words, meaning and whole searches take, beside what else could do the same.
 
-Starts a database of its own in a temporary folder, and for the part `http` a whole server and chromadb's. bm25s,
+Starts a database of its own, in a temporary folder unless `--data` names one, and for the part `http` a whole server and chromadb's. bm25s,
 tantivy and chromadb are no part of Ragsite: docs/benchmarks.md says how to have them. What is missing is left out.
 """
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +32,13 @@ def main() -> None:
     parser.add_argument("--only", choices=PARTS, action="append", help="this part; may be given several times")
     parser.add_argument("--growth", type=_sizes, help="only how times grow, e.g. 20000,100000,300000")
     parser.add_argument("--plot", type=Path, help="write a picture of the growth to this file, as SVG")
+    parser.add_argument("--data", type=Path, help="keep the database in this folder, and use what is there")
     parser.add_argument("--chroma", help="the chroma command of another environment, for the part http")
     parser.add_argument("--chroma-ef", type=int, help="chromadb's ef_search (default: its own, which finds less)")
     options = parser.parse_args()
     if min(options.growth or [options.chunks]) < LEAST:
         parser.error(f"use at least {LEAST:,} chunks: fewer have no vector index.")
-    with tempfile.TemporaryDirectory(prefix="ragsite-latency-") as data:
+    with _folder(options.data) as data:
         server = EmbeddedPostgres(Path(data))
         address = server.start()
         try:
@@ -43,6 +46,16 @@ def main() -> None:
             _run(options)
         finally:
             server.stop()
+
+
+@contextmanager
+def _folder(kept: Path | None) -> Iterator[str]:
+    if kept is None:
+        with tempfile.TemporaryDirectory(prefix="ragsite-latency-") as data:
+            yield data
+    else:
+        kept.mkdir(parents=True, exist_ok=True)
+        yield str(kept.resolve())
 
 
 def _settings(url: str, data: str) -> dict[str, str]:
@@ -71,7 +84,10 @@ def _run(options: argparse.Namespace) -> None:
     django.setup()
     call_command("migrate", verbosity=0)
     from benchmarks.latency.loading import Material
+    from core_app.wiring import embedder
 
+    # As `serve` does: before that, queries are embedded by torch.
+    embedder().warm_up()
     folder = os.environ.get("RAGSITE_TEST_DATA")
     material = Material.of(Path(folder) if folder else None, embedded=options.embedded)
     if options.growth:

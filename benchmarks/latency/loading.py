@@ -11,13 +11,16 @@ from pathlib import Path
 
 import numpy as np
 from django.db import transaction
+from django.db.models import QuerySet
 from numpy.typing import NDArray
 
 from benchmarks.latency.texts import Library, Passage, library
 from benchmarks.latency.vectors import Embedded, Vectors
 from collections_app.adding import NewChunk, add_chunks
 from collections_app.models import Chunk, Collection
+from collections_app.selectors import get_collection
 from collections_app.services import create_collection, lock_collection, writable_space
+from core_app.errors import NotFound
 from core_app.ports import Space, Store
 from core_app.wiring import embedder, store
 from stores_app.models import Segment
@@ -32,9 +35,6 @@ class Loaded:
 
     collection: Collection
     space: Space
-    ids: NDArray[np.int64]
-    texts: list[str]
-    vectors: Vectors
 
     @property
     def store(self) -> Store:
@@ -44,6 +44,28 @@ class Loaded:
     def segments(self) -> int:
         """Parts of its word index, each of which every query is looked up in."""
         return Segment.objects.filter(collection_id=self.collection.pk).count()
+
+    @cached_property
+    def ids(self) -> NDArray[np.int64]:
+        found = self._chunks.values_list("pk", flat=True)
+        return np.fromiter(found.iterator(), np.int64)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        return list(self._chunks.values_list("text", flat=True).iterator())
+
+    @cached_property
+    def vectors(self) -> Vectors:
+        found = np.empty((len(self), self.space.dimension), np.float32)
+        for start in range(0, len(self), _BATCH):
+            ids = self.ids[start : start + _BATCH].tolist()
+            stored = self.store.vectors(space=self.space, chunk_ids=ids)
+            found[start : start + len(ids)] = [stored[chunk_id] for chunk_id in ids]
+        return found
+
+    @property
+    def _chunks(self) -> QuerySet[Chunk]:
+        return Chunk.objects.filter(collection=self.collection).order_by("position")
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -76,9 +98,12 @@ class Material:
 
 
 def load(material: Material, *, name: str, count: int) -> Loaded:
-    """A new collection, with a vector index and merged segments, whose queries the server can embed."""
-    collection = create_collection(name=name)
+    """A collection with a vector index and merged segments, whose queries the server can embed.
+
+    What an earlier run left whole is taken as it is.
+    """
     source = embedder()
+    collection, is_new = get_or_new(name)
     with transaction.atomic():
         space = writable_space(
             collection=lock_collection(collection_id=collection.pk),
@@ -86,28 +111,34 @@ def load(material: Material, *, name: str, count: int) -> Loaded:
             embedding_model=source.model,
             dimension=source.dimension,
         )
-    texts: list[str] = []
-    vectors: list[Vectors] = []
+    collection.refresh_from_db()
+    loaded = Loaded(collection=collection, space=space)
+    if is_new:
+        _fill(loaded, material, count)
+        _settle(loaded)
+    elif len(loaded) != count:
+        raise RuntimeError(f"The collection '{name}' is there, and not whole: remove the folder.")
+    return loaded
+
+
+def get_or_new(name: str) -> tuple[Collection, bool]:
+    """The collection, and whether it was made now."""
+    try:
+        return get_collection(name=name), False
+    except NotFound:
+        return create_collection(name=name), True
+
+
+def _fill(loaded: Loaded, material: Material, count: int) -> None:
+    name, added = loaded.collection.name, 0
     for passages, made in material.batches(count):
         chunks = [
             NewChunk(external_id=f"d{number}", text=passage.text, metadata={"number": number})
-            for number, passage in enumerate(passages, start=len(texts))
+            for number, passage in enumerate(passages, start=added)
         ]
         add_chunks(collection_name=name, chunks=chunks, embeddings=lambda made=made: made)  # type: ignore[misc]
-        texts += [passage.text for passage in passages]
-        vectors.append(made)
-        _tell(f"\r{name}: {len(texts):,} chunks")
-    ids = Chunk.objects.filter(collection=collection).order_by("position").values_list("pk", flat=True)
-    collection.refresh_from_db()
-    loaded = Loaded(
-        collection=collection,
-        space=space,
-        ids=np.fromiter(ids, np.int64, len(texts)),
-        texts=texts,
-        vectors=np.concatenate(vectors),
-    )
-    _settle(loaded)
-    return loaded
+        added += len(chunks)
+        _tell(f"\r{name}: {added:,} chunks")
 
 
 def _settle(loaded: Loaded) -> None:
