@@ -1,7 +1,8 @@
 """`python -m benchmarks.latency`: how long words, meaning and whole searches take, beside what else could do the same.
 
-Starts a database of its own, in a temporary folder unless `--data` names one, and for the part `http` a whole server and chromadb's. bm25s,
-tantivy and chromadb are no part of Ragsite: docs/benchmarks.md says how to have them. What is missing is left out.
+Starts a database of its own, in a temporary folder unless `--data` names one, and for the part `http` a whole server
+and chromadb's. bm25s, tantivy and chromadb are no part of Ragsite: docs/benchmarks.md says how to have them. What is
+missing is left out.
 """
 
 from __future__ import annotations
