@@ -315,7 +315,7 @@ def test_embedding_runs_beside_the_search_by_words(collection: Collection, monke
 def test_a_query_is_embedded_once_for_several_stages_and_collections(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A3: one embedding a connection and model."""
+    """A3.5: one embedding a connection and model."""
     asked: list[str] = []
     embed = embed_query
 

@@ -44,7 +44,7 @@ def ask(client: Client, names: Any, *, status: int = 200, **more: Any) -> Any:
 def test_the_order_is_that_of_one_collection_with_everything(
     both: tuple[Collection, Collection], fusion: Any, legs: Any
 ) -> None:
-    """C-REQ-003: scores mean the same whichever collection a passage is in."""
+    """Scores mean the same whichever collection a passage is in."""
     filled("all", {**CATS, **DOGS})
     for query in ("fox", "the cat hunts", "dog sleeps sun"):
         apart = together(query, fusion=fusion, legs=legs, top_k=6)
@@ -131,7 +131,7 @@ def test_none_and_too_many_are_told(both: tuple[Collection, Collection]) -> None
             search_collections(collection_names=names, query="fox")
 
 
-def test_an_unknown_one_is_404_with_its_name(both: tuple[Collection, Collection], client: Client) -> None:
+def test_readme_4_an_unknown_one_is_404_with_its_name(both: tuple[Collection, Collection], client: Client) -> None:
     assert ask(client, ["cats", "birds"], status=404)["detail"] == "Collection 'birds' not found"
     with pytest.raises(NotFound):
         together("fox", "cats", "birds")
