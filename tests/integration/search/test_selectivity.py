@@ -16,7 +16,7 @@ from core_app.wiring import embedder, store
 from search_app.modes import LEGS, Legs
 from search_app.results import SearchResult
 from search_app.services import search_collections
-from stores_app import selectivity
+from stores_app import keywords, selectivity
 from tests.integration.stores.conftest import own_indexes, small_indexes
 
 __all__ = ["own_indexes", "small_indexes"]
@@ -84,10 +84,10 @@ def ask(names: Sequence[str], leg: Legs, passing: int, top_k: int) -> SearchResu
     )
 
 
-def check(names: Sequence[str], having_the_word: set[int]) -> set[str]:
+def check(names: Sequence[str], having_the_word: set[int], asked: Sequence[Legs] = LEGS) -> set[str]:
     """Whatever is asked; returns the ways that were taken."""
     ways: set[str] = set()
-    for leg in LEGS:
+    for leg in asked:
         for passing in PASSING:
             exist = {*range(passing)} & having_the_word if leg == "lexical" else {*range(passing)}
             for top_k in TOP_K:
@@ -105,6 +105,14 @@ def check(names: Sequence[str], having_the_word: set[int]) -> set[str]:
 def test_b6_4_one_collection(one: list[str]) -> None:
     ways = check(one, {n for n in range(CHUNKS) if n % 2})
     assert {"filter first", "all compared, then filtered", "best first, then filtered"} <= ways
+
+
+@pytest.mark.django_db
+def test_b6_4_where_words_find_all_that_pass_first(one: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they do where many match and few of them pass."""
+    for name in ("_FIRST_LOOK", "_LEAST_LOOKED", "_MOST_LOOKED"):
+        monkeypatch.setattr(keywords, name, 1)
+    assert "filter first" in check(one, {n for n in range(CHUNKS) if n % 2}, ["lexical"])
 
 
 @pytest.mark.django_db
