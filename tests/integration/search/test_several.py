@@ -100,6 +100,20 @@ def test_collections_of_several_languages_are_searched_each_in_its_own(both: tup
     assert {"words in english", "words in german"} <= {*found.explanation.ways}
 
 
+@pytest.mark.parametrize("fusion", ["rrf", "calibrated"])
+def test_the_parts_add_up_across_languages_and_weights(both: tuple[Collection, Collection], fusion: Any) -> None:
+    filled("katzen", {"k": "Die Katze und der Fox."}, language="german")
+    Collection.objects.filter(name="dogs").update(k1=0.5, b=0.1)
+    found = together("Katze cat fox", "cats", "dogs", "katzen", fusion=fusion, explain=True, top_k=10)
+    assert {*sources(found)} == {*CATS, *DOGS, "k"}
+    for hit in found.hits:
+        why = hit.explanation
+        assert why is not None
+        assert why.dense.share + why.lexical.share == pytest.approx(why.score, abs=1e-9)
+        assert sum(share.share for share in why.terms) == pytest.approx(why.lexical.score or 0.0, abs=1e-9)
+        assert bool(why.terms) is (why.lexical.rank is not None)
+
+
 def test_a_collection_without_the_servers_vectors_is_searched_by_words(both: tuple[Collection, Collection]) -> None:
     """README 7"""
     generation = both[0].generations.get()
