@@ -35,3 +35,5 @@ def dispatch(*, job_id: str, kind: str, expires_seconds: float | None = None) ->
         current_app.send_task(RUN_JOB, args=[job_id], queue=QUEUES[kind], expires=expires_seconds, retry=False)
     except (OperationalError, OSError):
         logger.warning("the broker cannot be reached; job %s waits for the next round", job_id, exc_info=True)
+    else:
+        logger.info("job %s sent to a worker", job_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -20,6 +21,7 @@ from search_app.serializers import (
     SearchCollectionsSerializer,
     SearchResponseSerializer,
     SearchSerializer,
+    SearchWarningSerializer,
     as_json,
 )
 from search_app.services import search, search_collections
@@ -84,6 +86,7 @@ class KnowledgeHitSerializer(serializers.Serializer[Any]):
 
 class KnowledgeResponseSerializer(serializers.Serializer[Any]):
     results = KnowledgeHitSerializer(many=True)
+    warnings = SearchWarningSerializer(many=True, help_text="What kept the search from being all it could be.")
 
 
 class KnowledgeSearchView(ApiView):
@@ -114,7 +117,12 @@ class KnowledgeSearchView(ApiView):
             top_k=given["limit"],
             asked_by=self.caller.name,
         )
-        return Response({"results": [_in_short(hit) for hit in found.hits]})
+        return Response(
+            {
+                "results": [_in_short(hit) for hit in found.hits],
+                "warnings": [asdict(warning) for warning in found.warnings],
+            }
+        )
 
 
 def _in_short(hit: Hit) -> dict[str, Any]:

@@ -40,10 +40,15 @@ def present(
         hits.append(replace(hit, explanation=explained.get(chunk.pk)))
     if highlighted is None:
         return hits
-    return [
-        replace(hit, highlights=_marks(by_id[one.chunk.collection_id], highlighted, hit.content))
-        for hit, one in zip(hits, shown, strict=True)
-    ]
+    marked = findings.attempt(
+        "highlight_failed",
+        "The words of the query could not be marked.",
+        lambda: [
+            _marks(by_id[one.chunk.collection_id], highlighted, hit.content)
+            for hit, one in zip(hits, shown, strict=True)
+        ],
+    )
+    return hits if marked is None else [replace(hit, highlights=at) for hit, at in zip(hits, marked, strict=True)]
 
 
 def _marks(collection: Collection, query: str, text: str) -> Sequence[tuple[int, int]]:

@@ -170,10 +170,20 @@ class _Search:
             ranking=self.ranking,
             explained=explained,
         )
-        self.facets = count_values(chunk_ids=kept, fields=self._request.facets)
+        if self._request.facets:
+            self.facets = self._counted(kept)
         if self._request.explain:
             self.explanation = self._explained(len(hits), len(kept))
         return hits
+
+    def _counted(self, kept: list[int]) -> dict[str, list[ValueCount]]:
+        with self._clock.stage("facets"):
+            counted = self._findings.attempt(
+                "facets_failed",
+                "The values could not be counted.",
+                lambda: count_values(chunk_ids=kept, fields=self._request.facets),
+            )
+        return counted or {}
 
     def _look(self) -> None:
         request, findings = self._request, self._findings

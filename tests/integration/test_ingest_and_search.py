@@ -66,6 +66,7 @@ def guide(client: Client) -> str:
 
 
 def test_a_file_is_indexed_and_its_passage_found_first(client: Client, guide: str) -> None:
+    """C-REQ-005, FR-005, FR-006"""
     body = find(client, guide, "feed the sourdough starter")
     assert body["count"] == len(body["results"]) > 0
     first = body["results"][0]
@@ -155,7 +156,7 @@ def test_unstorable_characters_in_texts_are_cleaned(client: Client) -> None:
     assert "zero" in find(client, "t", "snow")["results"][0]["content"]
 
 
-def test_system_fields_win_over_user_keys_of_the_same_name(client: Client) -> None:
+def test_readme_3_system_fields_win_over_user_keys_of_the_same_name(client: Client) -> None:
     client.post("/collections", {"name": "t"}, content_type="application/json")
     document = {"source": "a", "text": "hello there", "metadata": {"source": "fake", "rrf_score": 9, "own": 1}}
     work_off(send_texts(client, "t", document), client)
@@ -177,7 +178,7 @@ def test_b5_2_top_k_limits_the_results(client: Client, guide: str) -> None:
     assert find(client, guide, "guide", top_k=1)["count"] == 1
 
 
-def test_a3_a_topic_takes_the_querys_place(client: Client, guide: str) -> None:
+def test_a3_2_a3_4_a_topic_takes_the_querys_place(client: Client, guide: str) -> None:
     body = find(client, guide, "does it work?", topic="  rye \n flour ")
     assert body["query_strategy"] == "follow-up (contextualized topic)"
     assert "rye flour" in body["results"][0]["content"]
@@ -190,6 +191,7 @@ def test_an_empty_collection_finds_nothing(client: Client) -> None:
 
 
 def test_b8_2_the_default_collection_is_made_at_first_use(client: Client) -> None:
+    """README 4"""
     assert find(client, "content_chunks", "anything")["count"] == 0
     assert client.get("/collections/content_chunks").status_code == 200
 
@@ -236,6 +238,7 @@ def test_a_collection_is_deleted_with_everything_in_it(client: Client, guide: st
     ],
 )
 def test_bad_searches_are_400_with_a_sentence_and_a_code(client: Client, guide: str, body: Any) -> None:
+    """README 1, FR-002"""
     path = f"/api/rag/collections/{guide}/search"
     answer = client.post(path, json.dumps(body), content_type="application/json")
     assert answer.status_code == 400, answer.content
@@ -265,10 +268,11 @@ def test_malformed_json_is_400(client: Client, guide: str, raw: bytes) -> None:
 
 
 def test_a_query_of_4000_characters_is_accepted(client: Client, guide: str) -> None:
+    """README 1"""
     assert find(client, guide, "rye " * 1000)["count"] >= 1
 
 
-def test_an_unknown_collection_is_404(client: Client) -> None:
+def test_readme_4_an_unknown_collection_is_404(client: Client) -> None:
     answer = client.post("/api/rag/collections/nowhere/search", {"query": "x"}, content_type="application/json")
     assert answer.status_code == 404
     assert answer.json()["detail"] == "Collection 'nowhere' not found"

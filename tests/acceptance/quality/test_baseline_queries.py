@@ -91,7 +91,25 @@ def _guide(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_c_sc1_the_baseline_queries_find_their_documents_first(query: str, expected: str, mode: ModeName) -> None:
+    """C-REQ-001, C-REQ-002"""
     found = search(collection_name="takaro", query=query, mode=mode)
+    assert found.hits[0].metadata["source"] == expected
+
+
+@pytest.mark.parametrize("mode", MODE_NAMES)
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("may a player with a role type a command that calls moduleControllerCreate", "api/modules.md"),
+        ("which players does playerControllerGetOne return when they spend coins in the shop", "api/players.md"),
+        (
+            "which function of a role or a schedule runs on hook.player.connected when the game begins",
+            "guides/hooks.md",
+        ),
+    ],
+)
+def test_c_req_002_the_other_words_of_a_question_do_not_drown_a_name(query: str, expected: str, mode: ModeName) -> None:
+    found = search(collection_name="takaro", query=query, mode=mode, patient=True)
     assert found.hits[0].metadata["source"] == expected
 
 

@@ -38,6 +38,11 @@ class Server:
         self.process: subprocess.Popen[bytes] | None = None
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30)
 
+    def log(self, child: str) -> list[dict[str, Any]]:
+        """The lines that a process has logged."""
+        lines = (self.data / "logs" / f"{child}.log").read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines if line.startswith("{")]
+
     def start(self) -> None:
         environ = {
             name: value
@@ -45,6 +50,7 @@ class Server:
             if "__" not in name and not name.startswith(("RAGSITE_", "DJANGO_"))
         }
         environ |= {"RAGSITE_ADMIN_PASSWORD": "correct horse battery", "Ingestion__LeaseSeconds": "5"}
+        environ |= {"Telemetry__LogFormat": "json"}
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "ragsite.up", "--data", str(self.data), "--port", str(self.port), "--no-demo"],
@@ -143,7 +149,7 @@ def test_a_file_is_found_by_meaning_and_by_exact_term(server: Server) -> None:
                               b"for three minutes and pour it out.</p></body></html>")),
         ("file", ("empty.txt", b"")),
     ]  # fmt: skip
-    answer = server.http.post("/api/rag/collections/tour/documents?wait=60", files=files)
+    answer = server.http.post("/api/rag/collections/tour/documents?wait=60", files=files, timeout=90)
     assert answer.status_code in (200, 202), answer.text
     job = wait_for_job(server, answer.json()["id"])
     assert job["state"] == "partial"
@@ -156,6 +162,32 @@ def test_a_file_is_found_by_meaning_and_by_exact_term(server: Server) -> None:
     assert by_meaning["metadata"]["source"] == "tea.html"
     by_term = find(server, "tour", "bikeTyrePressure")[0]
     assert (by_term["metadata"]["source"], by_term["metadata"]["section"]) == ("bikes.md", "Tyres")
+
+
+def test_b7_a_request_and_the_job_that_it_starts_have_one_id_in_both_logs(server: Server) -> None:
+    """A search has one too, with B7.2, B7.3 and B7.5 in its lines."""
+    given = {"documents": [{"source": "a", "text": "The quick brown fox."}]}
+    assert server.http.post("/collections", json={"name": "logged"}).status_code == 201
+    answer = server.http.post("/api/rag/collections/logged/documents", json=given, headers={"X-Request-Id": "add-17"})
+    assert answer.headers["X-Request-Id"] == "add-17"
+    job_id = answer.json()["id"]
+    assert wait_for_job(server, job_id)["state"] == "succeeded"
+    for child, event in (("web", "sent to a worker"), ("worker", "claimed"), ("worker", "ended: succeeded")):
+        (line,) = [line for line in server.log(child) if line["event"] == f"job {job_id} {event}"]
+        assert line["request_id"] == "add-17"
+        assert {"level", "logger", "timestamp"} <= {*line}
+    by_worker = [line for line in server.log("worker") if line.get("request_id") == "add-17"]
+    assert {line["task"] for line in by_worker} == {"ingest.run_job"}
+
+    headers = {"X-Request-Id": "find-18"}
+    server.http.post("/api/rag/collections/logged/search", json={"query": "fox"}, headers=headers)
+    lines = {line["event"]: line for line in server.log("web") if line.get("request_id") == "find-18"}
+    assert lines["legs merged"]["unique_chunks"] == 1
+    done = lines["search done"]
+    assert (done["dense_results"], done["lexical_results"], done["results"]) == (1, 1, 1)
+    assert done["collections"] == ["logged"]
+    assert done["took_ms"] > 0
+    assert {"words", "embedding", "meaning", "fusion"} <= {*done["stages_ms"]}
 
 
 def test_a_raw_path_with_an_encoded_slash_reaches_nothing(server: Server) -> None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from django.db import ProgrammingError, connection
+from django.test import Client
 
 from collections_app.models import Collection
 from core_app.errors import Unavailable
@@ -24,7 +26,7 @@ from search_app import legs, services
 from search_app.clock import Clock
 from search_app.modes import MODES
 from search_app.services import search_collections
-from tests.integration.search.asked import break_call, codes, filled, look, sources
+from tests.integration.search.asked import JSON, break_call, codes, filled, look, sources
 
 pytestmark = pytest.mark.django_db
 
@@ -232,6 +234,44 @@ class TestMeaning:
         found = look("fox", mode="fast", top_k=2, where=Compare("source", "$ne", "b"))
         assert codes(found) == ["dense_search_cut"]
 
+    def test_what_was_found_in_time_in_one_of_several_collections_is_kept(
+        self, collection: Collection, cutting: None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        filled("d", {"x": "Nothing of the kind.", "y": "Nor here."})
+        filled("e", {"z": "Neither."})
+        looked: list[int] = []
+        original = store("pgvector").dense
+
+        def seen(**asked: Any) -> Any:
+            looked.append(asked["space"].collection_id)
+            run_out(monkeypatch)
+            return original(**asked)
+
+        always_left(monkeypatch, 60)
+        monkeypatch.setattr(store("pgvector"), "dense", seen)
+        found = search_collections(collection_names=["c", "d", "e"], query="fox", top_k=3)
+        assert codes(found) == ["dense_search_cut"]
+        assert looked == [collection.pk]
+        assert {*sources(found)} == {"a", "c", "d"}
+        assert all(hit.metadata["similarity_score"] is not None for hit in found.hits)
+
+
+@pytest.mark.parametrize("path", ["/api/rag/collections/c/search", "/api/rag/search", "/knowledge/c/search"])
+def test_c_req_001_what_was_cut_is_told_at_every_door(
+    collection: Collection, cutting: None, client: Client, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    run_out(monkeypatch)
+    # However fast a thread was: nothing is embedded in no time.
+    monkeypatch.setattr(legs, "wait", lambda *_, **__: SimpleNamespace(done=set()))
+    if path.startswith("/knowledge"):
+        answer = client.get(f"{path}?q=fox&limit=2&thoroughness=fast")
+    else:
+        several = {} if "collections" in path else {"collections": ["c"]}
+        answer = client.post(path, {"query": "fox", "top_k": 2, "mode": "fast", **several}, JSON)
+    assert answer.status_code == 200
+    assert len(answer.json()["results"]) == 2
+    assert [warning["code"] for warning in answer.json()["warnings"]] == ["embedding_cut"]
+
 
 def watch_bounds(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
     """What parts of a search are given less time than the setting's."""
@@ -294,7 +334,7 @@ def test_embedding_runs_beside_the_search_by_words(collection: Collection, monke
 def test_a_query_is_embedded_once_for_several_stages_and_collections(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A3: one embedding a connection and model."""
+    """A3.5: one embedding a connection and model."""
     asked: list[str] = []
     embed = embed_query
 

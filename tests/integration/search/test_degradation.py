@@ -131,21 +131,6 @@ def test_b2_2_without_hybrid_meaning_alone_is_searched(
     assert len(found.hits) == 3
 
 
-def test_b3_4_each_leg_looks_at_least_twice_as_deep(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-    limits: list[int] = []
-    original = store("pgvector").dense
-
-    def seen(**arguments: Any) -> Any:
-        limits.append(arguments["limit"])
-        return original(**arguments)
-
-    monkeypatch.setattr(store("pgvector"), "dense", seen)
-    for top_k in (5, 80):
-        look(top_k=top_k)
-    assert limits[0] >= 10
-    assert limits[1] >= 160
-
-
 def test_b7_counts_are_logged(collection: Collection, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     found = look()
@@ -158,10 +143,6 @@ def test_b7_counts_are_logged(collection: Collection, caplog: pytest.LogCaptureF
 @pytest.mark.parametrize("query", ["", "  \n\t"])
 def test_b8_1_a_query_of_white_space_finds_nothing(collection: Collection, query: str) -> None:
     assert look(query).hits == []
-
-
-def test_b8_4_a_limit_below_one_counts_as_five(collection: Collection) -> None:
-    assert len(look(top_k=0).hits) == len(look(top_k=-3).hits) == 3
 
 
 def test_a_query_of_stop_words_and_signs_is_searched_by_meaning(collection: Collection) -> None:

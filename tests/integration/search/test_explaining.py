@@ -1,4 +1,4 @@
-"""C-REQ-004: why a passage is where it is, and why nothing was found."""
+"""Why a passage is where it is, and why nothing was found."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def why(hit: Hit) -> HitExplanation:
 
 @pytest.mark.parametrize("fusion", ["rrf", "calibrated"])
 @pytest.mark.parametrize("legs", ["hybrid", "dense", "lexical"])
-def test_c_req_004_the_parts_add_up_to_the_score(collection: Collection, fusion: Any, legs: Any) -> None:
+def test_the_parts_add_up_to_the_score(collection: Collection, fusion: Any, legs: Any) -> None:
     for query in QUERIES:
         found = explained(query, fusion=fusion, legs=legs)
         scores = [why(hit).score for hit in found.hits]
@@ -60,6 +60,7 @@ def test_c_req_004_the_parts_add_up_to_the_score(collection: Collection, fusion:
 
 
 def test_b4_2_the_arithmetic_of_ranks_is_shown(collection: Collection) -> None:
+    """C-REQ-003"""
     for hit in explained("fox night", fusion="rrf").hits:
         about = why(hit)
         for leg in (about.dense, about.lexical):

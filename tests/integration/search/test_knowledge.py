@@ -101,7 +101,7 @@ def test_an_empty_parameter_is_as_good_as_none(collection: Collection, client: C
     assert ask(client, q="fox", thoroughness="", limit="") == ask(client, q="fox")
 
 
-def test_an_unknown_collection_is_404(client: Client) -> None:
+def test_readme_4_an_unknown_collection_is_404(client: Client) -> None:
     assert ask(client, name="none", q="fox", status=404)["detail"] == "Collection 'none' not found"
 
 

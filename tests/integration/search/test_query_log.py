@@ -154,6 +154,8 @@ class TestWhatIsKept:
 
 
 class TestTheText:
+    """REQ-RAG-SEC-004"""
+
     QUERY = 'Who wrote "my diary" to jo@example.org in 2026?'
 
     def kept(self, settings: Any, form: str) -> list[tuple[str, str]]:

@@ -44,7 +44,7 @@ def ask(client: Client, names: Any, *, status: int = 200, **more: Any) -> Any:
 def test_the_order_is_that_of_one_collection_with_everything(
     both: tuple[Collection, Collection], fusion: Any, legs: Any
 ) -> None:
-    """C-REQ-003: scores mean the same whichever collection a passage is in."""
+    """Scores mean the same whichever collection a passage is in."""
     filled("all", {**CATS, **DOGS})
     for query in ("fox", "the cat hunts", "dog sleeps sun"):
         apart = together(query, fusion=fusion, legs=legs, top_k=6)
@@ -100,6 +100,20 @@ def test_collections_of_several_languages_are_searched_each_in_its_own(both: tup
     assert {"words in english", "words in german"} <= {*found.explanation.ways}
 
 
+@pytest.mark.parametrize("fusion", ["rrf", "calibrated"])
+def test_the_parts_add_up_across_languages_and_weights(both: tuple[Collection, Collection], fusion: Any) -> None:
+    filled("katzen", {"k": "Die Katze und der Fox."}, language="german")
+    Collection.objects.filter(name="dogs").update(k1=0.5, b=0.1)
+    found = together("Katze cat fox", "cats", "dogs", "katzen", fusion=fusion, explain=True, top_k=10)
+    assert {*sources(found)} == {*CATS, *DOGS, "k"}
+    for hit in found.hits:
+        why = hit.explanation
+        assert why is not None
+        assert why.dense.share + why.lexical.share == pytest.approx(why.score, abs=1e-9)
+        assert sum(share.share for share in why.terms) == pytest.approx(why.lexical.score or 0.0, abs=1e-9)
+        assert bool(why.terms) is (why.lexical.rank is not None)
+
+
 def test_a_collection_without_the_servers_vectors_is_searched_by_words(both: tuple[Collection, Collection]) -> None:
     """README 7"""
     generation = both[0].generations.get()
@@ -131,7 +145,7 @@ def test_none_and_too_many_are_told(both: tuple[Collection, Collection]) -> None
             search_collections(collection_names=names, query="fox")
 
 
-def test_an_unknown_one_is_404_with_its_name(both: tuple[Collection, Collection], client: Client) -> None:
+def test_readme_4_an_unknown_one_is_404_with_its_name(both: tuple[Collection, Collection], client: Client) -> None:
     assert ask(client, ["cats", "birds"], status=404)["detail"] == "Collection 'birds' not found"
     with pytest.raises(NotFound):
         together("fox", "cats", "birds")

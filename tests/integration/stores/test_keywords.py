@@ -165,7 +165,7 @@ def test_b6_4_any_collections_filter_and_limit_give_what_force_gives(
 
 
 def test_several_collections_score_as_one_that_holds_all_their_chunks(db: None) -> None:
-    """C-REQ-003: results of several collections are one list only if their scores mean the same."""
+    """Results of several collections are one list only if their scores mean the same."""
     chance = random.Random(4)
     one, two, both = new_shelf(), new_shelf(), new_shelf()
     for at, shelf in enumerate((one, two, one, two)):
@@ -218,7 +218,6 @@ def shares(
 
 
 def test_the_terms_shares_add_up_to_the_score_to_the_last_bit(filled: Shelf) -> None:
-    """C-REQ-004"""
     for query in ("alpha", "gamma snake_case_name beta", "alpha alpha beta case", "delta name alpha gamma"):
         hits = search([filled], query).hits
         explained = filled.store.term_shares(

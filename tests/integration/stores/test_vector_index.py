@@ -58,7 +58,7 @@ def test_nearly_all_is_found_through_index_and_tail(distance: DistanceName) -> N
 
 
 @pytest.mark.parametrize("where", [EVERY_OTHER, FEW, RARE], ids=["half", "5 %", "0.1 %"])
-def test_filters_let_through_only_what_they_say_and_never_too_little(where: Where) -> None:
+def test_b6_4_filters_let_through_only_what_they_say_and_never_too_little(where: Where) -> None:
     clusters = filled()
     for limit in (3, 10, 60):
         assert clusters.recall(clusters.draw(15), limit=limit, where=where) >= 0.95

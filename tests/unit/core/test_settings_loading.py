@@ -252,7 +252,7 @@ def test_b2_4_with_the_key_removed_it_is_off(tmp_path: Path) -> None:
     assert load(tmp_path).values.search.use_hybrid_search is False
 
 
-def test_use_hybrid_search_wins_over_the_section_in_the_environment(tmp_path: Path) -> None:
+def test_readme_9_use_hybrid_search_wins_over_the_section_in_the_environment(tmp_path: Path) -> None:
     assert load(tmp_path, Search__UseHybridSearch="false", USE_HYBRID_SEARCH="1").values.search.use_hybrid_search
 
 

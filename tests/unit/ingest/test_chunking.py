@@ -142,7 +142,7 @@ def test_what_stands_above_a_passage_is_bounded_and_keeps_the_nearest_heading() 
     assert path == "## " + "Middle " * 10 + " > Inner"
 
 
-def test_section_path_follows_the_headings_and_leaves_out_the_title() -> None:
+def test_c_req_005_section_path_follows_the_headings_and_leaves_out_the_title() -> None:
     text = "# Guide\n\nIntro.\n\n## Setup\n\nDo it.\n\n### Linux\n\napt.\n\n## Use\n\nRun.\n\n# Appendix\n\nEnd.\n"
     chunks = chunk(markdown(text), size=100, overlap=0, count_tokens=count_tokens)
     assert [found.section for found in chunks] == [
@@ -228,7 +228,7 @@ def test_impossible_sizes_are_refused(size: int, overlap: int) -> None:
         chunk(document("text"), size=size, overlap=overlap, count_tokens=count_tokens)
 
 
-def test_contextual_text_prepends_title_and_section() -> None:
+def test_c_req_005_contextual_text_prepends_title_and_section() -> None:
     assert contextual_text(title="Guide", section=("Setup", "Linux"), text="apt.") == (
         "# Guide\n## Setup > Linux\n\napt."
     )

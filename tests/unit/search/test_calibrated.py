@@ -1,4 +1,4 @@
-"""Calibrated fusion (README 8, C-REQ-003): scores of both legs on scales from 0 to 1, weighed."""
+"""Calibrated fusion (README 8): scores of both legs on scales from 0 to 1, weighed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TestScale:
         assert Scale.of(scores, floor=0.0).normalised(3.0) == 1.0
 
 
-def test_c_req_003_the_formula() -> None:
+def test_readme_8_the_formula() -> None:
     """score = (1 - w) dense' + w lexical', both from 0 to 1."""
     found = fused({1: 0.9, 2: 0.5, 3: 0.7}, {2: 8.0, 3: 4.0, 4: 6.0}, 0.25)
     assert astuple(found[1]) == pytest.approx((1.0, 0.0, 0.75))
@@ -66,7 +66,7 @@ def test_c_req_003_the_formula() -> None:
     assert list(found) == [1, 3, 2, 4]
 
 
-def test_c_req_003_ties_stay_in_the_order_given() -> None:
+def test_readme_8_ties_stay_in_the_order_given() -> None:
     alike = dict.fromkeys([5, 2, 9], 0.5)
     assert list(fused(alike, alike, 0.5, order=[9, 5, 2])) == [9, 5, 2]
     assert list(fused(alike, {}, 0.5, order=[2, 9, 5])) == [2, 9, 5]
@@ -86,7 +86,7 @@ def best_first(scores: Mapping[int, float]) -> list[int]:
 
 
 @given(SCORES, SCORES)
-def test_c_req_003_all_the_weight_on_one_leg_is_its_order(
+def test_readme_8_all_the_weight_on_one_leg_is_its_order(
     similarities: dict[int, float], words: dict[int, float]
 ) -> None:
     everything = sorted({*similarities, *words})
@@ -96,7 +96,7 @@ def test_c_req_003_all_the_weight_on_one_leg_is_its_order(
 
 
 @given(SCORES, SCORES, st.integers(0, 10))
-def test_c_req_003_the_formula_holds_for_any_scores(
+def test_readme_8_the_formula_holds_for_any_scores(
     similarities: dict[int, float], words: dict[int, float], tenths: int
 ) -> None:
     def share(score: float | None, leg: dict[int, float]) -> Fraction:

@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion (B4) and similarities (README 2), against their definitions."""
+"""Reciprocal rank fusion (B4, C-REQ-003) and similarities (README 2), against their definitions."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_a_query_without_names_is_standard_bm25() -> None:
     assert rarities == {}
 
 
-def test_a_rare_name_counts_as_much_as_all_other_words() -> None:
+def test_c_req_002_a_rare_name_counts_as_much_as_all_other_words() -> None:
     query = "what is the best way to call create_module when the server starts again after winter"
     known = {"create_module": 1, "creat": 200, "modul": 300, "best": 50, "way": 80, "call": 90, "server": 400}
     known |= {"start": 100, "winter": 2}
