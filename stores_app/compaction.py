@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from core_app.sql import statement
@@ -23,12 +24,12 @@ def compact(*, collection_id: int) -> int:
     the eight of the next tier, hence the loop; each leaves fewer segments or fewer deleted chunks.
     """
     replaced = chunks_written = terms_written = 0
-    while chunks_written < _CHUNKS_AT_ONCE and (groups := groups_to_merge(_sizes(collection_id))):
-        group = groups[0]
+    while chunks_written < _CHUNKS_AT_ONCE and (groups := _groups(collection_id)):
+        language, group = groups[0]
         terms_written += terms(group)
         if replaced and terms_written > MOST_TERMS:
             break
-        _merge(collection_id, [segment.segment_id for segment in group])
+        _merge(collection_id, language, [segment.segment_id for segment in group])
         replaced += len(group)
         chunks_written += sum(segment.live for segment in group)
     return replaced
@@ -36,21 +37,22 @@ def compact(*, collection_id: int) -> int:
 
 def fragments(*, collection_id: int) -> int:
     """How many segments are to be merged now."""
-    return sum(map(len, groups_to_merge(_sizes(collection_id))))
+    return sum(len(group) for _, group in _groups(collection_id))
 
 
-def _sizes(collection_id: int) -> list[SegmentSize]:
+def _groups(collection_id: int) -> list[tuple[str, list[SegmentSize]]]:
+    """What is to be merged, with its language: words of two languages are never put together."""
+    by_language: defaultdict[str, list[SegmentSize]] = defaultdict(list)
     with binary_cursor() as cursor:
         cursor.execute(statement(ROOM, "segment_sizes"), {"collection_id": collection_id})
-        return [
-            SegmentSize(segment_id=segment_id, size=size, live=live, length=length)
-            for segment_id, size, live, length in cursor.fetchall()
-        ]
+        for segment_id, size, live, length, language in cursor.fetchall():
+            by_language[language].append(SegmentSize(segment_id=segment_id, size=size, live=live, length=length))
+    return [(language, group) for language, sizes in by_language.items() for group in groups_to_merge(sizes)]
 
 
-def _merge(collection_id: int, segment_ids: Sequence[int]) -> None:
+def _merge(collection_id: int, language: str, segment_ids: Sequence[int]) -> None:
     members, portions = merge([(found, _postings(segment_id)) for segment_id, found in _members(segment_ids)])
-    new_id = words.add_segment(collection_id=collection_id, members=members)
+    new_id = words.add_segment(collection_id=collection_id, language=language, members=members)
     for postings in portions:
         words.add_postings(segment_id=new_id, blocks=postings.blocks(members.lengths))
     words.drop_segments(segment_ids)

@@ -1,2 +1,2 @@
 -- What decides over merges, for one collection.
-SELECT id, size, live, length FROM stores_segment WHERE collection_id = %(collection_id)s AND NOT retired
+SELECT id, size, live, length, language FROM stores_segment WHERE collection_id = %(collection_id)s AND NOT retired
