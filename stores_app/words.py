@@ -17,6 +17,7 @@ from core_app.copying import copy
 from core_app.ports import IndexedChunk, Prepared
 from core_app.sql import statement
 from stores_app.lexical.analysing import analyse
+from stores_app.lexical.analysis import VERSION
 from stores_app.lexical.postings import CHUNK_ID, LENGTH, Members, pack_bitmap
 from stores_app.lexical.worker import Analysis
 from stores_app.transfer import ROOM, binary_cursor
@@ -80,6 +81,7 @@ def add_segment(*, collection_id: int, language: str, members: Members) -> int:
             {
                 "collection_id": collection_id,
                 "language": language,
+                "analysis": VERSION,
                 "size": members.size,
                 "live_length": members.live_length,
                 "first_chunk_id": int(members.chunk_ids[0]),
@@ -112,11 +114,12 @@ def remove(*, collection_id: int, chunk_ids: Sequence[int]) -> None:
             if after.live == 0:
                 emptied.append(segment_id)
             elif after.live < before.live:
-                _bury(segment_id, after)
+                bury(segment_id=segment_id, members=after)
     drop_segments(emptied)
 
 
-def _bury(segment_id: int, members: Members) -> None:
+def bury(*, segment_id: int, members: Members) -> None:
+    """Write a segment's tombstones."""
     with connection.cursor() as cursor:
         cursor.execute(
             statement(ROOM, "bury_chunks"),
@@ -143,7 +146,9 @@ def forget(*, collection_id: int, keep: Collection[str] = ()) -> int:
     """
     with connection.cursor() as cursor:
         cursor.execute(statement(ROOM, "segment_sizes"), {"collection_id": collection_id})
-        found = [(segment_id, size) for segment_id, size, *_, language in cursor.fetchall() if language not in keep]
+        found = [
+            (segment_id, size) for segment_id, size, _, _, language, _ in cursor.fetchall() if language not in keep
+        ]
     segment_ids = [segment_id for segment_id, _ in found]
     chunks: int = sum(size for _, size in found)
     if chunks < _DELETED_AT_ONCE:

@@ -1,4 +1,4 @@
-"""Each part of the word index says in which language its words are, so that two can stand side by side."""
+"""Each part of the word index says in which language its words are, and which version of the analysis gave them."""
 
 from django.db import migrations, models
 
@@ -13,6 +13,11 @@ class Migration(migrations.Migration):
             model_name="segment",
             name="language",
             field=models.CharField(db_default="", max_length=32),
+        ),
+        migrations.AddField(
+            model_name="segment",
+            name="analysis",
+            field=models.PositiveSmallIntegerField(db_default=1),
         ),
         migrations.RunSQL(migration_sql("stores_app", "0008_segment_language"), reverse_sql=migrations.RunSQL.noop),
     ]
