@@ -22,7 +22,7 @@ from search_app.facets import count_values
 from search_app.legs import Findings, Looking, look
 from search_app.modes import MODES
 from search_app.presenting import present
-from search_app.query_log import remember
+from search_app.query_log import remember, remember_failure
 from search_app.ranking import Ranking, ranked
 from search_app.results import Hit, SearchResult, ValueCount
 from search_app.showing import MOST_SHOWN, Shown, chosen, count_results
@@ -65,6 +65,14 @@ def search_collections(
 def _search(names: Sequence[str], request: SearchRequest) -> SearchResult:
     clock = Clock()
     text, strategy = _query_text(request)
+    try:
+        return _answer(names, request, text, strategy, clock)
+    except Exception as error:
+        remember_failure(request=request, text=text, collections=names, strategy=strategy, clock=clock, error=error)
+        raise
+
+
+def _answer(names: Sequence[str], request: SearchRequest, text: str, strategy: str, clock: Clock) -> SearchResult:
     for name in names:
         if name == app_settings().vector_database.default_collection:
             get_or_create_default(name=name)
@@ -85,10 +93,11 @@ def _search(names: Sequence[str], request: SearchRequest) -> SearchResult:
         facets=searched.facets,
         explanation=searched.explanation,
     )
+    called = [collection.name for collection in collections]
     logger.info(
         "search done",
         extra={
-            "collections": [collection.name for collection in collections],
+            "collections": called,
             "mode": tuning.mode,
             "dense_results": len(findings.dense),
             "lexical_results": len(findings.lexical),
@@ -97,7 +106,7 @@ def _search(names: Sequence[str], request: SearchRequest) -> SearchResult:
             "stages_ms": {stage.name: stage.took_ms for stage in clock.stages},
         },
     )
-    remember(request=request, text=text, collections=collections, result=result, stages=clock.stages)
+    remember(request=request, text=text, collections=called, result=result, stages=clock.stages)
     return result
 
 
