@@ -44,6 +44,9 @@ class NewCollectionSerializer(StrictSerializer):
     embedding_provider = StrictCharField(required=False, help_text="Kept in the metadata, as a record only.")
     embedding_model = StrictCharField(required=False, help_text="Kept in the metadata, as a record only.")
     distance = serializers.ChoiceField(choices=Distance.choices, default=Distance.COSINE)
+    language = StrictCharField(
+        default="english", max_length=32, help_text="Of the words: Snowball's name of it, or `simple`."
+    )
 
 
 class CollectionSerializer(serializers.Serializer[Any]):
@@ -54,6 +57,7 @@ class CollectionSerializer(serializers.Serializer[Any]):
     count = serializers.IntegerField(help_text="Number of chunks.")
     dimension = serializers.IntegerField(allow_null=True, help_text="Of the vectors; null while empty.")
     distance = serializers.ChoiceField(choices=Distance.choices)
+    language = serializers.CharField(help_text="Whose stems and stop words a search by words uses.")
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 
@@ -101,6 +105,7 @@ def present(summary: CollectionSummary) -> dict[str, Any]:
         "count": summary.count,
         "dimension": summary.dimension,
         "distance": collection.distance,
+        "language": collection.language,
         "created_at": collection.created_at,
         "updated_at": collection.updated_at,
     }
@@ -163,7 +168,10 @@ class CollectionsView(ApiView):
         self.caller.require(Verb.WRITE, given["name"])
         record = {key: given[key] for key in ("embedding_provider", "embedding_model") if key in given}
         collection = create_collection(
-            name=given["name"], metadata={**given["metadata"], **record}, distance=given["distance"]
+            name=given["name"],
+            metadata={**given["metadata"], **record},
+            distance=given["distance"],
+            language=given["language"],
         )
         return Response(present(CollectionSummary(collection=collection, count=0)), status=201)
 

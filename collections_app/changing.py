@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from collections_app.context import contextual_text
+from collections_app.context import indexed_text
 from collections_app.models import Chunk, Collection
 from collections_app.reading import StoredChunk, find_chunk
 from collections_app.removing import Stored, remove
@@ -84,11 +84,8 @@ def _replace(collection: Collection, chunk: Chunk, text: str, embedding: Vectors
         chunk.start_offset = chunk.end_offset = None
     chunk.pk = None
     chunk.save(force_insert=True)
-    indexed = chunk.text
-    if chunk.document is not None:
-        indexed = contextual_text(title=chunk.document.title, section=chunk.section_path, text=chunk.text)
     store(collection.store).add(
         space=space_of(generation),
         language=collection.language,
-        chunks=[IndexedChunk(chunk_id=chunk.pk, text=indexed, embedding=embedding)],
+        chunks=[IndexedChunk(chunk_id=chunk.pk, text=indexed_text(chunk), embedding=embedding)],
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from collections_app.models import Chunk
+
 # Characters of what stands above each passage. With the default chunk size it all fits a model of 256 tokens.
 MAX_TITLE_IN_CONTEXT = 120
 MAX_PATH_IN_CONTEXT = 120
@@ -23,6 +25,13 @@ def contextual_text(*, title: str, section: Sequence[str], text: str) -> str:
     if near:
         lines.append(f"## {_clipped(' > '.join(near), MAX_PATH_IN_CONTEXT)}")
     return "\n".join(lines) + "\n\n" + text
+
+
+def indexed_text(chunk: Chunk) -> str:
+    """The text that a stored chunk is embedded and indexed by: of an ingested one with what stands above it."""
+    if chunk.document is None:
+        return chunk.text
+    return contextual_text(title=chunk.document.title, section=chunk.section_path, text=chunk.text)
 
 
 def _clipped(text: str, most: int) -> str:

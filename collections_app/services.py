@@ -15,7 +15,7 @@ from collections_app.selectors import CollectionSummary, get_collection, get_sum
 from core_app.errors import Conflict, InvalidInput, NotFound
 from core_app.ports import MAX_DIMENSION, DistanceName, Space
 from core_app.sql import statement
-from core_app.wiring import app_settings, embedder
+from core_app.wiring import app_settings, embedder, store
 
 DISTANCE_NAMES: dict[str, DistanceName] = {"cosine": "cosine", "l2": "l2", "ip": "ip"}
 
@@ -40,6 +40,8 @@ def create_collection(
     """A new, empty collection. Raises Conflict when the name is taken, InvalidInput when it is no name."""
     if distance not in Distance.values:
         raise InvalidInput(f"distance must be one of: {', '.join(Distance.values)}.", code="invalid_distance")
+    provider = app_settings().vector_database.provider
+    check_language(language, provider=provider)
     with transaction.atomic():
         bound_waiting()
         claim_name(name)
@@ -49,8 +51,15 @@ def create_collection(
             distance=distance,
             language=language,
             chunking=dict(chunking or {}),
-            store=app_settings().vector_database.provider,
+            store=provider,
         )
+
+
+def check_language(language: str, *, provider: str) -> None:
+    """Raise InvalidInput where the store cannot index words of this language."""
+    known = store(provider).languages
+    if language not in known:
+        raise InvalidInput(f"language: must be one of {', '.join(known)}.", code="unknown_language")
 
 
 def get_or_create_default(*, name: str) -> Collection:

@@ -17,7 +17,7 @@ from collections_app.selectors import get_summary
 from collections_app.services import create_collection, delete_collection, update_metadata
 from console_app.chunking import show_chunking, take_chunking
 from console_app.failures import EXPECTED, sentence
-from console_app.forms import CollectionForm, CollectionMetadataForm, TypedNameForm
+from console_app.forms import CollectionForm, CollectionMetadataForm, LanguageForm, TypedNameForm
 from console_app.pages import Action, ServiceAdmin
 from console_app.permissions import may, require
 from console_app.progress import progress_of
@@ -26,6 +26,7 @@ from console_app.selectors import recent_jobs, with_totals
 from console_app.templatetags.console import ago
 from ingest_app.models import Job
 from ingest_app.rechunking import chunking_of
+from ingest_app.rewording import LanguageState, language_state, set_language
 from ingest_app.services import empty_collection, preview_emptying
 
 JOBS_SHOWN = 5
@@ -58,7 +59,12 @@ class CollectionAdmin(ServiceAdmin):
             self.admin_site.admin_view(self.chunking_view),
             name="collections_collection_chunking",
         )
-        return [query, empty, chunking, *super().get_urls()]
+        language = path(
+            "<int:collection_id>/language/",
+            self.admin_site.admin_view(self.language_view),
+            name="collections_collection_language",
+        )
+        return [query, empty, chunking, language, *super().get_urls()]
 
     def list_actions(self, request: HttpRequest) -> list[Action]:
         if not may(request.user, "create_collections"):
@@ -176,6 +182,37 @@ class CollectionAdmin(ServiceAdmin):
                 return redirect("admin:ingest_job_change", page.state.job.pk)
             return redirect(request.path)
         return self.page(request, "chunking.html", title=f"How texts of {row.name} are cut", found=page, form=page.form)
+
+    def language_view(self, request: HttpRequest, collection_id: int) -> HttpResponse:
+        """The language of the words: seen, changed."""
+        require(request, "view_collections")
+        row = self.found(request, str(collection_id))
+        state = language_state(name=row.name)
+        sending = request.method == "POST"
+        if sending:
+            require(request, "change_collections")
+        form = LanguageForm(
+            request.POST if sending else None, known=state.known, initial={"language": state.wanted or state.language}
+        )
+        if sending and form.is_valid():
+            try:
+                state = set_language(name=row.name, language=form.cleaned_data["language"])
+            except EXPECTED as error:
+                form.add_error(None, sentence(error))
+            else:
+                return self._after_language(request, row, state)
+        return self.page(
+            request, "language.html", title=f"Language of the words of {row.name}", row=row, form=form, state=state
+        )
+
+    def _after_language(self, request: HttpRequest, row: Collection, state: LanguageState) -> HttpResponse:
+        if state.job is None:
+            messages.success(request, f"The language of the words: {state.language}.")
+        else:
+            messages.success(request, f"The words are being indexed in {state.wanted}.")
+            if may(request.user, "view_jobs"):
+                return redirect("admin:ingest_job_change", state.job.pk)
+        return redirect("admin:collections_collection_change", row.pk)
 
     def _after_emptying(
         self, request: HttpRequest, row: Collection, job: Job | None, count: int | None

@@ -23,7 +23,7 @@ from collections_app.models import Distance
 from core_app.api import parse_json, reject_unstorable
 from core_app.errors import InvalidInput
 from core_app.where import Where, parse_where_text
-from core_app.wiring import app_settings
+from core_app.wiring import app_settings, store
 from ingest_app.chunking_settings import LARGEST, SMALLEST, Strategy
 from search_app.asking import DEFAULT_LIMIT
 from search_app.modes import MODES
@@ -69,13 +69,39 @@ class CollectionForm(forms.Form):
         widget=UnfoldAdminSelectWidget(),
         help_text="How vectors are compared. Cosine fits the built-in model; it cannot be changed later.",
     )
+    language = forms.ChoiceField(
+        required=False,
+        widget=UnfoldAdminSelectWidget(),
+        initial="english",
+        help_text="Whose stems and stop words are used. Simple has neither, for mixed texts. It can be changed later.",
+    )
     metadata = MetadataField(help_text="Optional: a JSON object with whatever you want to remember about it.")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choose(self, "language", languages(store(app_settings().vector_database.provider).languages))
+
+    def clean_language(self) -> str:
+        return self.cleaned_data["language"] or "english"
 
 
 class CollectionMetadataForm(forms.Form):
     """The part of a collection that can be edited."""
 
     metadata = MetadataField(label="Metadata (JSON object)")
+
+
+class LanguageForm(forms.Form):
+    """The language of a collection's words."""
+
+    language = forms.ChoiceField(
+        widget=UnfoldAdminSelectWidget(),
+        help_text="Words are found by their stems, and stop words left out. Simple has neither: for mixed texts.",
+    )
+
+    def __init__(self, *args: Any, known: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choose(self, "language", languages(known))
 
 
 class ChunkingForm(forms.Form):
@@ -270,6 +296,11 @@ class ApiKeyForm(forms.Form):
         if day is not None and day < datetime.datetime.now(tz=datetime.UTC).date():
             raise forms.ValidationError("This day is over. Choose today or later.")
         return day
+
+
+def languages(known: Sequence[str]) -> list[tuple[str, str]]:
+    """Names of languages to choose from."""
+    return [(name, name.capitalize()) for name in known]
 
 
 def choose(form: forms.Form, name: str, choices: Sequence[tuple[Any, str]]) -> None:

@@ -75,6 +75,8 @@ def _outcome(job: Job) -> str:
         return f"Chunks deleted: {result.get('count_deleted', 0):,}."
     if job.kind == Job.Kind.INDEX:
         return f"Vectors in the index: {result.get('indexed', 0):,}."
+    if job.kind == Job.Kind.REWORD:
+        return f"The language of the words: {result.get('language', '')}."
     return "The space of deleted rows was given back."
 
 

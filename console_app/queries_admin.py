@@ -15,8 +15,15 @@ from unfold.contrib.filters.admin import DropdownFilter  # type: ignore[import-u
 from collections_app.models import Collection
 from console_app.pages import CappedPaginator, ServiceAdmin
 from console_app.permissions import require
+from console_app.templatetags.console import label
 from search_app.models import QueryLog
 
+#: django-unfold's label variants.
+STATUS_TONES: dict[str, str] = {
+    QueryLog.Status.OK: "success",
+    QueryLog.Status.DEGRADED: "warning",
+    QueryLog.Status.FAILED: "danger",
+}
 #: Enough of a hash to tell questions apart.
 HASH_SHOWN = 12
 
@@ -55,6 +62,21 @@ class FoundFilter(DropdownFilter):  # type: ignore[misc]
         return queryset
 
 
+class StatusFilter(DropdownFilter):  # type: ignore[misc]
+    """Queries that went wrong, wholly or in part."""
+
+    title = "status"
+    parameter_name = "status"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("wrong", "Degraded or failed"), *((value, str(name)) for value, name in QueryLog.Status.choices)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[QueryLog]) -> QuerySet[QueryLog]:
+        if self.value() == "wrong":
+            return queryset.exclude(status=QueryLog.Status.OK)
+        return queryset.filter(status=self.value()) if self.value() in QueryLog.Status.values else queryset
+
+
 class WarningsFilter(DropdownFilter):  # type: ignore[misc]
     """Queries that were answered with less than they asked for."""
 
@@ -75,9 +97,9 @@ class WarningsFilter(DropdownFilter):  # type: ignore[misc]
 
 @admin.register(QueryLog)
 class QueryLogAdmin(ServiceAdmin):
-    list_display = ("when", "query", "searched", "hits", "warned", "took", "mode", "who")
+    list_display = ("when", "query", "searched", "became", "hits", "warned", "took", "mode", "who")
     list_display_links = ("when",)
-    list_filter = (CollectionFilter, FoundFilter, WarningsFilter)
+    list_filter = (CollectionFilter, StatusFilter, FoundFilter, WarningsFilter)
     list_filter_submit = True
     paginator = CappedPaginator
     #: Any other order would sort the whole table.
@@ -103,6 +125,10 @@ class QueryLogAdmin(ServiceAdmin):
     def searched(self, row: QueryLog) -> SafeString:
         return format_html('<span class="rs-excerpt rs-excerpt--narrow">{}</span>', ", ".join(row.collections))
 
+    @admin.display(description="Status")
+    def became(self, row: QueryLog) -> SafeString:
+        return label(row.get_status_display(), STATUS_TONES[row.status])
+
     @admin.display(description="Results")
     def hits(self, row: QueryLog) -> SafeString:
         tone = "rs-number" if row.result_count else "rs-number rs-bad"
@@ -110,7 +136,10 @@ class QueryLogAdmin(ServiceAdmin):
 
     @admin.display(description="Warnings")
     def warned(self, row: QueryLog) -> SafeString:
-        return format_html('<span class="rs-excerpt rs-excerpt--narrow">{}</span>', ", ".join(row.warnings))
+        return format_html(
+            '<span class="rs-excerpt rs-excerpt--narrow">{}</span>',
+            ", ".join([*([row.error] if row.error else []), *row.warnings]),
+        )
 
     @admin.display(description="Took")
     def took(self, row: QueryLog) -> SafeString:

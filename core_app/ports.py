@@ -5,7 +5,7 @@ Whoever implements a port is named in the wiring module and imported by nobody.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -161,6 +161,10 @@ class Prepared(Protocol):
 class Store(Protocol):
     """Holds the vectors and words of collections. Every call runs inside the caller's transaction."""
 
+    @property
+    def languages(self) -> Sequence[str]:
+        """The languages whose words can be indexed."""
+
     def prepare(self, *, language: str, texts: Sequence[str]) -> AbstractContextManager[Prepared]:
         """Begin beside the caller with what `add` will need of these texts; what it gives is for `add`."""
 
@@ -212,6 +216,20 @@ class Store(Protocol):
 
     def empty(self, *, collection_id: int) -> None:
         """Take all chunks of a collection out of the index, before their rows are deleted."""
+
+    # A collection's words can be in the index in two languages; `lexical` finds those of the one it is asked in.
+
+    def reword(self, *, collection_id: int, language: str, texts: Mapping[int, str]) -> None:
+        """Index the words of stored chunks in a language, texts by chunk id, all after what `reworded` says."""
+
+    def reworded(self, *, collection_id: int, language: str) -> int:
+        """Up to which chunk id the words of a collection are indexed in the language; 0 where none are.
+
+        `remove` takes chunks out of every language, so this holds whatever is deleted meanwhile.
+        """
+
+    def forget_words(self, *, collection_id: int, keep: Collection[str]) -> int:
+        """Take the words of all languages but these out of the index; how many chunks' words that were."""
 
     # The following run outside any transaction, beside searches and writes, and may take minutes.
 

@@ -22,6 +22,7 @@ QUEUES: Mapping[str, str] = MappingProxyType(
         Job.Kind.INGEST: "default",
         Job.Kind.SYNC: "sync",
         Job.Kind.RECHUNK: "default",
+        Job.Kind.REWORD: "maintenance",
         Job.Kind.EMPTY: "control",
         Job.Kind.INDEX: "maintenance",
         Job.Kind.RECLAIM: "maintenance",

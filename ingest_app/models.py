@@ -73,6 +73,7 @@ class Job(models.Model):
         INGEST = "ingest", "Ingest"
         SYNC = "sync", "Sync"
         RECHUNK = "rechunk", "Cut anew"
+        REWORD = "reword", "Index words"
         EMPTY = "empty", "Empty"
         INDEX = "index", "Vector index"
         RECLAIM = "reclaim", "Reclaim space"
@@ -137,6 +138,11 @@ class Job(models.Model):
                 fields=("collection",),
                 name="job_one_rechunk",
                 condition=models.Q(kind="rechunk", finished_at__isnull=True),
+            ),
+            models.UniqueConstraint(
+                fields=("collection",),
+                name="job_one_reword",
+                condition=models.Q(kind="reword", finished_at__isnull=True),
             ),
             models.UniqueConstraint(
                 fields=("connector",), name="job_one_sync", condition=models.Q(kind="sync", finished_at__isnull=True)

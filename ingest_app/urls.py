@@ -15,6 +15,7 @@ from ingest_app.api import (
 )
 from ingest_app.chunking_api import ChunkingPreviewView, ChunkingView
 from ingest_app.connectors_api import ConnectorRunView, ConnectorsView, ConnectorView
+from ingest_app.language_api import LanguageView
 
 urlpatterns = [
     # Stands before `collections/<name>/documents/<document_id>`: DELETE here empties the collection.
@@ -29,6 +30,7 @@ urlpatterns = [
         ConnectorRunView.as_view(),
         name="connector-run",
     ),
+    path("api/rag/collections/<str:name>/language", LanguageView.as_view(), name="language"),
     path("api/rag/collections/<str:name>/sources", SourcesView.as_view(), name="sources"),
     path("api/rag/jobs", JobsView.as_view(), name="jobs"),
     path("api/rag/jobs/<uuid:job_id>", JobView.as_view(), name="job"),

@@ -13,7 +13,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from collections_app.services import CollectionGone
-from ingest_app import emptying, maintenance, syncing
+from ingest_app import emptying, maintenance, rewording, syncing
 from ingest_app.dispatching import QUEUES, dispatch
 from ingest_app.item_work import NOT_THE_WORKS, ItemWork, give_back, is_lost
 from ingest_app.itemless import attempt
@@ -106,6 +106,7 @@ WORK: Mapping[str, Callable[[Lease, Heartbeat], None]] = MappingProxyType(
         Job.Kind.INGEST: _ingest,
         Job.Kind.SYNC: partial(attempt, syncing.run, counts_itself=True),
         Job.Kind.RECHUNK: _rechunk,
+        Job.Kind.REWORD: partial(attempt, rewording.run),
         Job.Kind.EMPTY: partial(attempt, emptying.run),
         Job.Kind.INDEX: partial(attempt, maintenance.build_index),
         Job.Kind.RECLAIM: partial(attempt, maintenance.reclaim),

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 
 class QueryLog(models.Model):
-    """One search that was answered.
+    """One search, answered or not.
 
     Names and ids only, no foreign keys: what was searched may go, and that it was searched is still known.
     """
@@ -21,6 +21,14 @@ class QueryLog(models.Model):
         MASKED = "masked", "Masked"
         PLAIN = "plain", "Plain"
 
+    class Status(models.TextChoices):
+        """What became of it."""
+
+        OK = "ok", "Answered"
+        #: Something failed, or was cut for the time; what else was found is the answer.
+        DEGRADED = "degraded", "Degraded"
+        FAILED = "failed", "Failed"
+
     asked_at = models.DateTimeField("when", default=timezone.now)
     #: The name of the key, of the console's user, or of the door that needs none.
     asked_by = models.TextField()
@@ -28,6 +36,10 @@ class QueryLog(models.Model):
     collections = ArrayField(models.TextField())
     text = models.TextField(blank=True)
     text_form = models.CharField(max_length=8, choices=TextForm.choices)
+    status = models.CharField(max_length=8, choices=Status.choices, default=Status.OK, db_default=Status.OK)
+    #: The code of why it failed.
+    error = models.CharField(max_length=64, blank=True, default="", db_default="")
+    #: Of one that failed what was asked for, or empty.
     mode = models.CharField(max_length=16)
     fusion = models.CharField(max_length=16)
     query_strategy = models.CharField(max_length=64)
@@ -51,6 +63,7 @@ class QueryLog(models.Model):
             models.Index(fields=["asked_at", "id"], name="search_querylog_asked_at"),
             models.Index(fields=["asked_at", "id"], name="search_querylog_nothing", condition=models.Q(result_count=0)),
             models.Index(fields=["asked_at", "id"], name="search_querylog_warned", condition=~models.Q(warnings=[])),
+            models.Index(fields=["asked_at", "id"], name="search_querylog_not_ok", condition=~models.Q(status="ok")),
             GinIndex(fields=["collections"], name="search_querylog_collections"),
         ]
 

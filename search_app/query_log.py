@@ -10,76 +10,96 @@ from typing import Any, Literal
 import structlog
 from django.db import DatabaseError, connection, transaction
 
-from collections_app.models import Collection
+from core_app.errors import RagsiteError
 from core_app.sql import statement
 from core_app.wiring import app_settings
 from search_app.asking import SearchRequest
-from search_app.clock import Stage
+from search_app.clock import Clock, Stage
 from search_app.masking import hashed, masked, storable
-from search_app.results import SearchResult
+from search_app.models import QueryLog
+from search_app.results import STANDING, SearchResult
 
 logger = logging.getLogger(__name__)
 
 MOST_RESULTS = 100
 LONGEST_TEXT = 4000
+LONGEST_NAME, LONGEST_CODE = 512, 64
 #: A row takes a fraction of a millisecond; a table that is locked is not waited for.
 MOST_MILLISECONDS = 200
 _LARGEST = 2**63 - 1
+_NOTHING_FOUND: Mapping[str, Any] = {"error": "", "result_count": 0, "results": "[]", "warnings": []}
 
 Kept = Literal["hashed", "masked", "plain"]
 
 
 def remember(
-    *,
-    request: SearchRequest,
-    text: str,
-    collections: Sequence[Collection],
-    result: SearchResult,
-    stages: Sequence[Stage],
+    *, request: SearchRequest, text: str, collections: Sequence[str], result: SearchResult, stages: Sequence[Stage]
 ) -> None:
-    """Add the search to the query log, unless `Search:QueryLog` is off.
+    """Add a search that was answered to the query log, unless `Search:QueryLog` is off.
 
     Call it after the search's snapshot, which cannot be written in.
     """
+    codes = [warning.code for warning in result.warnings]
+    answered = {
+        "status": QueryLog.Status.OK if STANDING.issuperset(codes) else QueryLog.Status.DEGRADED,
+        "mode": result.mode,
+        "fusion": result.fusion,
+        "result_count": len(result.hits),
+        "results": json.dumps([[hit.collection, hit.id] for hit in result.hits[:MOST_RESULTS]]),
+        "warnings": codes,
+    }
+    _remember(request, text, collections, result.query_strategy, result.took_ms, stages, answered)
+
+
+def remember_failure(
+    *, request: SearchRequest, text: str, collections: Sequence[str], strategy: str, clock: Clock, error: Exception
+) -> None:
+    """The same for one that failed; the collections are those that were named."""
+    failed = {
+        "status": QueryLog.Status.FAILED,
+        "error": error.code[:LONGEST_CODE] if isinstance(error, RagsiteError) else "server_error",
+        "mode": request.mode or "",
+        "fusion": request.fusion or "",
+    }
+    _remember(request, text, collections, strategy, clock.took_ms, clock.stages, failed)
+
+
+def _remember(
+    request: SearchRequest,
+    text: str,
+    collections: Sequence[str],
+    strategy: str,
+    took_ms: float,
+    stages: Sequence[Stage],
+    outcome: Mapping[str, Any],
+) -> None:
     kept = app_settings().search.query_log
     if kept == "off":
         return
+    took: dict[str, float] = {}
+    for stage in stages:
+        took[stage.name] = round(took.get(stage.name, 0.0) + stage.took_ms, 2)
     try:
-        _write(_row(request, _kept_of(text, kept), kept, collections, result, stages))
+        _write(
+            {
+                "asked_by": storable(request.asked_by),
+                "request_id": str(structlog.contextvars.get_contextvars().get("request_id", "")),
+                "collections": [storable(name)[:LONGEST_NAME] for name in collections],
+                "text": _kept_of(text, kept),
+                "text_form": kept,
+                "query_strategy": strategy,
+                "top_k": max(-_LARGEST, min(request.top_k, _LARGEST)),
+                "filtered": request.where is not None,
+                "took_ms": took_ms,
+                "stages_ms": json.dumps(took),
+                **_NOTHING_FOUND,
+                **outcome,
+            }
+        )
     except Exception as error:  # noqa: BLE001 - a search that was done is worth more than its entry
         # Neither the message nor the trace: the database quotes the statement there, and so the text.
         cause = getattr(error.__cause__, "sqlstate", None) if isinstance(error, DatabaseError) else None
         logger.error("the query log could not be written", extra={"error": type(error).__name__, "sqlstate": cause})
-
-
-def _row(
-    request: SearchRequest,
-    text: str,
-    kept: Kept,
-    collections: Sequence[Collection],
-    result: SearchResult,
-    stages: Sequence[Stage],
-) -> dict[str, Any]:
-    took: dict[str, float] = {}
-    for stage in stages:
-        took[stage.name] = round(took.get(stage.name, 0.0) + stage.took_ms, 2)
-    return {
-        "asked_by": storable(request.asked_by),
-        "request_id": str(structlog.contextvars.get_contextvars().get("request_id", "")),
-        "collections": [collection.name for collection in collections],
-        "text": text,
-        "text_form": kept,
-        "mode": result.mode,
-        "fusion": result.fusion,
-        "query_strategy": result.query_strategy,
-        "top_k": max(-_LARGEST, min(request.top_k, _LARGEST)),
-        "filtered": request.where is not None,
-        "result_count": len(result.hits),
-        "results": json.dumps([[hit.collection, hit.id] for hit in result.hits[:MOST_RESULTS]]),
-        "warnings": [warning.code for warning in result.warnings],
-        "took_ms": result.took_ms,
-        "stages_ms": json.dumps(took),
-    }
 
 
 def _kept_of(text: str, kept: Kept) -> str:

@@ -23,6 +23,10 @@ class SearchWarning:
     detail: str
 
 
+#: Codes of what is so and no fault: the same search is answered in the same way tomorrow.
+STANDING = frozenset({"no_embedder", "no_reranker", "expansion_cut", "candidates_cut"})
+
+
 @dataclass(frozen=True, kw_only=True)
 class Hit:
     """One passage of the answer."""

@@ -22,10 +22,10 @@ from search_app.facets import count_values
 from search_app.legs import Findings, Looking, look
 from search_app.modes import MODES
 from search_app.presenting import present
-from search_app.query_log import remember
+from search_app.query_log import remember, remember_failure
 from search_app.ranking import Ranking, ranked
 from search_app.results import Hit, SearchResult, ValueCount
-from search_app.showing import MOST_SHOWN, chosen
+from search_app.showing import MOST_SHOWN, Shown, chosen, count_results
 from search_app.tuning import Tuning, tuning_of
 
 logger = logging.getLogger(__name__)
@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 RAW_QUERY = "first message (raw query)"
 CONTEXTUALIZED_TOPIC = "follow-up (contextualized topic)"
 MOST_COLLECTIONS = 100
+#: Where passages of one parent or document fall together, the legs look so many times deeper, but no deeper than so.
+DEEPER, DEEPEST = 10, 10_000
 
 
 def hybrid_search_enabled() -> bool:
@@ -63,15 +65,23 @@ def search_collections(
 def _search(names: Sequence[str], request: SearchRequest) -> SearchResult:
     clock = Clock()
     text, strategy = _query_text(request)
-    findings = Findings()
+    try:
+        return _answer(names, request, text, strategy, clock)
+    except Exception as error:
+        remember_failure(request=request, text=text, collections=names, strategy=strategy, clock=clock, error=error)
+        raise
+
+
+def _answer(names: Sequence[str], request: SearchRequest, text: str, strategy: str, clock: Clock) -> SearchResult:
     for name in names:
         if name == app_settings().vector_database.default_collection:
             get_or_create_default(name=name)
     with snapshot():
         collections = list({found.pk: found for found in map(_collection, names)}.values())
         tuning = tuning_of(collections, mode=request.mode, fusion=request.fusion, min_score=request.min_score)
-        searched = _Search(collections, request, text, tuning, findings, clock)
+        searched = _Search(collections, request, text, tuning, clock)
         hits = searched.hits()
+    findings = searched.findings
     result = SearchResult(
         hits=hits,
         mode=tuning.mode,
@@ -83,10 +93,11 @@ def _search(names: Sequence[str], request: SearchRequest) -> SearchResult:
         facets=searched.facets,
         explanation=searched.explanation,
     )
+    called = [collection.name for collection in collections]
     logger.info(
         "search done",
         extra={
-            "collections": [collection.name for collection in collections],
+            "collections": called,
             "mode": tuning.mode,
             "dense_results": len(findings.dense),
             "lexical_results": len(findings.lexical),
@@ -95,7 +106,7 @@ def _search(names: Sequence[str], request: SearchRequest) -> SearchResult:
             "stages_ms": {stage.name: stage.took_ms for stage in clock.stages},
         },
     )
-    remember(request=request, text=text, collections=collections, result=result, stages=clock.stages)
+    remember(request=request, text=text, collections=called, result=result, stages=clock.stages)
     return result
 
 
@@ -120,7 +131,6 @@ class _Search:
         request: SearchRequest,
         text: str,
         tuning: Tuning,
-        findings: Findings,
         clock: Clock,
     ) -> None:
         self._collections = [found for found in collections if found.active_generation is not None]
@@ -128,7 +138,7 @@ class _Search:
         self._request = request
         self._text = text
         self._tuning = tuning
-        self._findings = findings
+        self.findings = Findings()
         self._clock = clock
         self._mode = MODES[tuning.mode]
         if app_settings().search.cut_at_budget and not request.patient:
@@ -140,18 +150,11 @@ class _Search:
     def hits(self) -> list[Hit]:
         """Both legs, fusion, the threshold on similarity, the cut (B3, B4, B5)."""
         kept: list[int] = []
+        shown: list[Shown] = []
         if self._text and self._collections:
-            self._look()
-            kept = self._similar_enough()
-        with self._clock.stage("passages"):
-            shown = chosen(
-                ranked=self._diverse(kept),
-                limit=self._request.limit,
-                expand=self._request.expand,
-                group_size=self._request.group_size,
-            )
-            if any(one.is_cut for one in shown):
-                self._findings.warn("expansion_cut", f"What stands around was cut to {MOST_SHOWN:,} characters.")
+            kept, shown = self._found()
+        if any(one.is_cut for one in shown):
+            self.findings.warn("expansion_cut", f"What stands around was cut to {MOST_SHOWN:,} characters.")
         explained = {}
         if self._request.explain and shown:
             with self._clock.stage("explanation"):
@@ -159,14 +162,14 @@ class _Search:
                     [one.chunk.pk for one in shown],
                     text=self._text,
                     collections=self._collections,
-                    findings=self._findings,
+                    findings=self.findings,
                     ranking=self.ranking,
                 )
         hits = present(
             shown,
             collections=self._collections,
             highlighted=self._text if self._request.highlight else None,
-            findings=self._findings,
+            findings=self.findings,
             ranking=self.ranking,
             explained=explained,
         )
@@ -178,17 +181,47 @@ class _Search:
 
     def _counted(self, kept: list[int]) -> dict[str, list[ValueCount]]:
         with self._clock.stage("facets"):
-            counted = self._findings.attempt(
+            counted = self.findings.attempt(
                 "facets_failed",
                 "The values could not be counted.",
                 lambda: count_values(chunk_ids=kept, fields=self._request.facets),
             )
         return counted or {}
 
-    def _look(self) -> None:
-        request, findings = self._request, self._findings
-        legs = request.legs or ("hybrid" if hybrid_search_enabled() else "dense")
+    def _found(self) -> tuple[list[int], list[Shown]]:
+        """What is similar enough, and what of it is shown; looked for deeper where too much of it fell together."""
+        request = self._request
         depth = max(self._mode.depth, app_settings().search.candidates, 2 * request.limit)
+        while True:
+            self._look(depth)
+            kept = self._similar_enough()
+            with self._clock.stage("passages"):
+                shown = chosen(
+                    ranked=self._diverse(kept),
+                    limit=request.limit,
+                    expand=request.expand,
+                    group_size=request.group_size,
+                )
+            if count_results(shown, group_size=request.group_size) >= request.limit or not self._goes_on(depth):
+                return kept, shown
+            if depth >= DEEPEST or self._clock.seconds_left <= 0:
+                detail = f"Many passages fell together: of the best {depth:,} there were no more results."
+                self.findings.warn("candidates_cut", detail)
+                return kept, shown
+            depth = min(DEEPEST, DEEPER * depth)
+            # What went wrong before may not go wrong again, and was so all the same.
+            self.findings = Findings(warnings=self.findings.warnings)
+
+    def _goes_on(self, depth: int) -> bool:
+        """Whether a leg might have more to give that is similar enough."""
+        dense, least = self.findings.dense, self._tuning.min_score
+        if least is not None:
+            return len(dense) >= depth and self.findings.similarities[dense[-1].chunk_id] >= least
+        return any(len(ranking) >= depth for ranking in self.findings.rankings)
+
+    def _look(self, depth: int) -> None:
+        request, findings = self._request, self.findings
+        legs = request.legs or ("hybrid" if hybrid_search_enabled() else "dense")
         looking = Looking(
             collections=self._collections,
             text=self._text,
@@ -207,7 +240,7 @@ class _Search:
             findings.warn("no_reranker", "No reranker is configured: the order is that of the fusion.")
 
     def _similar_enough(self) -> list[int]:
-        least, similarities = self._tuning.min_score, self._findings.similarities
+        least, similarities = self._tuning.min_score, self.findings.similarities
         return [pk for pk in self.ranking.scores if least is None or similarities.get(pk, 0.0) >= least]
 
     def _diverse(self, kept: list[int]) -> list[int]:
@@ -216,7 +249,7 @@ class _Search:
         if not request.diversity or len(kept) < 2:
             return kept
         if self._clock.seconds_left <= 0:
-            self._findings.warn("diversity_cut", "The mode's time was over: results were not made to differ.")
+            self.findings.warn("diversity_cut", "The mode's time was over: results were not made to differ.")
             return kept
         pool = kept[: max(50, 4 * request.limit)]
         with self._clock.stage("diversity"):
@@ -224,7 +257,7 @@ class _Search:
             for collection in self._collections:
                 assert collection.active_generation is not None
                 space = space_of(collection.active_generation)
-                found = self._findings.attempt(
+                found = self.findings.attempt(
                     "diversity_failed",
                     "Vectors could not be read: results were not made to differ by them.",
                     lambda collection=collection, space=space: store(collection.store).vectors(  # type: ignore[misc]
@@ -241,7 +274,7 @@ class _Search:
         return [*first, *kept[len(pool) :]]
 
     def _explained(self, results: int, similar: int) -> Explanation:
-        findings = self._findings
+        findings = self.findings
         left = None
         if not results:
             left = findings.attempt(

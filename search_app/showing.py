@@ -53,7 +53,7 @@ def chosen(
         present = [chunks[chunk_id] for chunk_id in batch if chunk_id in chunks]
         frames = _frames(present, expand)
         for chunk in present:
-            document = chunk.document_id or ("chunk", chunk.pk)
+            document = _document(chunk)
             if group_size is not None and not _fits(document, of_document, limit, group_size):
                 continue
             if any(other.holds(chunk) for other in shown):
@@ -64,7 +64,12 @@ def chosen(
     if group_size is None:
         return shown[:limit]
     places = {document: place for place, document in enumerate(of_document)}
-    return sorted(shown, key=lambda one: places[one.chunk.document_id or ("chunk", one.chunk.pk)])
+    return sorted(shown, key=lambda one: places[_document(one.chunk)])
+
+
+def count_results(shown: Sequence[Shown], *, group_size: int | None) -> int:
+    """How many there are as `limit` counts them: passages or, with a `group_size`, documents."""
+    return len(shown if group_size is None else {_document(one.chunk) for one in shown})
 
 
 def texts_around(shown: Sequence[Shown]) -> dict[Parent, str]:
@@ -75,6 +80,11 @@ def texts_around(shown: Sequence[Shown]) -> dict[Parent, str]:
         if one.frame is not None and (one.frame.start, one.frame.end) != (one.chunk.start_offset, one.chunk.end_offset)
     ]
     return parent_texts(parents=frames)
+
+
+def _document(chunk: Chunk) -> object:
+    """What it is grouped by: a chunk that was stored directly is a document of its own."""
+    return chunk.document_id or ("chunk", chunk.pk)
 
 
 def _is_full(count: int, of_document: Mapping[object, int], limit: int, group_size: int | None) -> bool:

@@ -104,7 +104,10 @@ class _Asked:
         dead: dict[int, Mask] = {}
         found: dict[str, dict[int, Postings]] = {}
         with binary_cursor() as cursor:
-            cursor.execute(statement(ROOM, "lexical"), {"collection_ids": list(self.collection_ids), "terms": terms})
+            cursor.execute(
+                statement(ROOM, "lexical"),
+                {"collection_ids": list(self.collection_ids), "language": self.bm25.language, "terms": terms},
+            )
             for term, segment_id, data, size, live, live_length in cursor.fetchall():
                 if term is None:
                     self.sizes[segment_id] = size

@@ -31,6 +31,10 @@ class Segment(models.Model):
     """
 
     collection = models.ForeignKey(Collection, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+")
+    #: Of its words. While a collection changes its language it has segments of both, and searches use those of one.
+    language = models.CharField(max_length=32, db_default="")
+    #: Which version of the analysis gave its terms (`stores_app.lexical.analysis`).
+    analysis = models.PositiveSmallIntegerField(db_default=1)
     size = models.PositiveIntegerField()
     #: Chunks that are not deleted, and the sum of their lengths: N and the total length of BM25.
     live = models.PositiveIntegerField()
@@ -42,7 +46,8 @@ class Segment(models.Model):
     chunk_ids = models.BinaryField()
     lengths = models.BinaryField()
     dead = models.BinaryField(default=b"")
-    #: Of a collection that was emptied: no part of its index any more, but its postings are not deleted yet.
+    #: Of a collection that was emptied, or has another language by now: no part of its index any more, but its postings
+    #: are not deleted yet.
     retired = models.BooleanField(default=False, db_default=False)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from core_app.ports import Bm25, DenseFound, IndexedChunk, IndexState, LexicalFound, Prepared, Space, TermShare, Vectors
 from core_app.where import Where
 from stores_app import compaction, dense, index_upkeep, keywords, nearest, words
-from stores_app.lexical.languages import checked
+from stores_app.lexical.languages import LANGUAGES, checked
 from stores_app.lexical.marking import marks
 from stores_app.lexical.worker import Analysis, AnalysisWorker
 
@@ -23,6 +23,11 @@ class PgVectorStore:
 
     def __init__(self) -> None:
         self._worker = AnalysisWorker()
+
+    @property
+    def languages(self) -> Sequence[str]:
+        """Snowball's names of the languages whose words can be indexed."""
+        return LANGUAGES
 
     def prepare(self, *, language: str, texts: Sequence[str]) -> AbstractContextManager[Analysis]:
         """Analyse the words of these texts in another process, where they are many. Raises InvalidInput."""
@@ -104,7 +109,23 @@ class PgVectorStore:
     def empty(self, *, collection_id: int) -> None:
         """Take all chunks of a collection out of the index, in every generation."""
         dense.empty(collection_id=collection_id)
-        words.empty(collection_id=collection_id)
+        words.forget(collection_id=collection_id)
+
+    def reword(self, *, collection_id: int, language: str, texts: Mapping[int, str]) -> None:
+        """Index words of stored chunks, by chunk id, in a language that is not searched yet. Raises InvalidInput.
+
+        The ids are larger than those of before.
+        """
+        if texts:
+            words.add(words.in_language(language=language, texts=texts), collection_id=collection_id)
+
+    def reworded(self, *, collection_id: int, language: str) -> int:
+        """The largest id of a chunk whose words are indexed in the language; 0 where none is."""
+        return words.last_chunk(collection_id=collection_id, language=language)
+
+    def forget_words(self, *, collection_id: int, keep: Collection[str]) -> int:
+        """Take the words of all languages but these out of the index; how many chunks' words that were."""
+        return words.forget(collection_id=collection_id, keep=keep)
 
     def index_state(self, *, space: Space) -> IndexState:
         """Whether an index stands and whether it should, or should be another. Counts the space's vectors."""

@@ -6,7 +6,7 @@ writer waits instead of bringing deleted chunks back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter, is_
 
@@ -17,6 +17,7 @@ from core_app.copying import copy
 from core_app.ports import IndexedChunk, Prepared
 from core_app.sql import statement
 from stores_app.lexical.analysing import analyse
+from stores_app.lexical.analysis import VERSION
 from stores_app.lexical.postings import CHUNK_ID, LENGTH, Members, pack_bitmap
 from stores_app.lexical.worker import Analysis
 from stores_app.transfer import ROOM, binary_cursor
@@ -29,6 +30,7 @@ _DELETED_AT_ONCE = 1000
 class NewSegment:
     """A segment that is not written yet."""
 
+    language: str
     members: Members
     blocks: Sequence[tuple[str, bytes]]
 
@@ -43,24 +45,43 @@ def segment(*, language: str, chunks: Sequence[IndexedChunk], prepared: Prepared
     else:
         found = analyse(language=language, texts=[chunk.text for chunk in ordered])
     members = Members(chunk_ids=ids, lengths=found.lengths, dead=np.zeros(len(ids), np.bool_))
-    return NewSegment(members=members, blocks=found.blocks)
+    return NewSegment(language=language, members=members, blocks=found.blocks)
+
+
+def in_language(*, language: str, texts: Mapping[int, str]) -> NewSegment:
+    """The words of stored chunks, whose texts are given by their ids, as a segment. Raises InvalidInput."""
+    ids = sorted(texts)
+    found = analyse(language=language, texts=[texts[chunk_id] for chunk_id in ids])
+    members = Members(chunk_ids=np.asarray(ids, CHUNK_ID), lengths=found.lengths, dead=np.zeros(len(ids), np.bool_))
+    return NewSegment(language=language, members=members, blocks=found.blocks)
+
+
+def last_chunk(*, collection_id: int, language: str) -> int:
+    """The largest id of a chunk whose words are indexed in the language; 0 where none is."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            statement(ROOM, "last_chunk_in_language"), {"collection_id": collection_id, "language": language}
+        )
+        return int(cursor.fetchone()[0])
 
 
 def add(new: NewSegment, *, collection_id: int) -> None:
     """Write one segment."""
     add_postings(
-        segment_id=add_segment(collection_id=collection_id, members=new.members),
+        segment_id=add_segment(collection_id=collection_id, language=new.language, members=new.members),
         blocks=new.blocks,
     )
 
 
-def add_segment(*, collection_id: int, members: Members) -> int:
+def add_segment(*, collection_id: int, language: str, members: Members) -> int:
     """Write a segment without deleted chunks and return its id."""
     with connection.cursor() as cursor:
         cursor.execute(
             statement(ROOM, "add_segment"),
             {
                 "collection_id": collection_id,
+                "language": language,
+                "analysis": VERSION,
                 "size": members.size,
                 "live_length": members.live_length,
                 "first_chunk_id": int(members.chunk_ids[0]),
@@ -93,11 +114,12 @@ def remove(*, collection_id: int, chunk_ids: Sequence[int]) -> None:
             if after.live == 0:
                 emptied.append(segment_id)
             elif after.live < before.live:
-                _bury(segment_id, after)
+                bury(segment_id=segment_id, members=after)
     drop_segments(emptied)
 
 
-def _bury(segment_id: int, members: Members) -> None:
+def bury(*, segment_id: int, members: Members) -> None:
+    """Write a segment's tombstones."""
     with connection.cursor() as cursor:
         cursor.execute(
             statement(ROOM, "bury_chunks"),
@@ -117,13 +139,21 @@ def drop_segments(segment_ids: Sequence[int]) -> None:
             cursor.execute(statement(ROOM, "drop_segments"), {"segment_ids": list(segment_ids)})
 
 
-def empty(*, collection_id: int) -> None:
-    """Put every segment of the collection out of sight, to be deleted when space is reclaimed; few go at once."""
+def forget(*, collection_id: int, keep: Collection[str] = ()) -> int:
+    """Put the collection's segments out of sight, but those of the languages in `keep`; how many chunks they have.
+
+    They are deleted when space is reclaimed; few go at once.
+    """
     with connection.cursor() as cursor:
         cursor.execute(statement(ROOM, "segment_sizes"), {"collection_id": collection_id})
-        found = cursor.fetchall()
-    if sum(size for _, size, *_ in found) < _DELETED_AT_ONCE:
-        drop_segments([segment_id for segment_id, *_ in found])
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(statement(ROOM, "retire_segments"), {"collection_id": collection_id})
+        found = [
+            (segment_id, size) for segment_id, size, _, _, language, _ in cursor.fetchall() if language not in keep
+        ]
+    segment_ids = [segment_id for segment_id, _ in found]
+    chunks: int = sum(size for _, size in found)
+    if chunks < _DELETED_AT_ONCE:
+        drop_segments(segment_ids)
+    else:
+        with connection.cursor() as cursor:
+            cursor.execute(statement(ROOM, "retire_segments"), {"segment_ids": segment_ids})
+    return chunks

@@ -1,8 +1,10 @@
 """Text to terms, the same way for documents and queries.
 
 Ordinary words are folded and stemmed once. An identifier is indexed whole and in parts:
-`hook.player.connected`, `snake_case_name`, `moduleControllerCreate`, `CVE-2024-1234`. Han, Hiragana,
-Katakana and Hangul are written without reliable gaps between words and run as bigrams.
+`hook.player.connected`, `snake_case_name`, `moduleControllerCreate`, `CVE-2024-1234`. Of a dotted one
+with more than two parts the last two together are a name as well: `click.Group.command` is asked for as
+`Group.command`. Han, Hiragana, Katakana and Hangul are written without reliable gaps between words and
+run as bigrams.
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ from typing import NamedTuple
 
 from stores_app.lexical.folding import LONGEST_TERM, bounded, fold, normalise
 from stores_app.lexical.languages import checked, stem_with, stop_words
+
+#: Of the terms that documents are given. Raise it when they change: what was indexed before is then analysed anew.
+VERSION = 2
 
 #: What an identifier's parts count in a query while the collection knows the whole: a document that
 #: has the whole then comes before one that merely repeats the parts.
@@ -46,6 +51,8 @@ CJK_RUN = re.compile(
 )
 _ACRONYMS = re.compile(r"[A-Z]{2,}s")
 _NAME = re.compile(r"[\d_]")
+#: `1.2.3` is not called `2.3`, nor `U.S.A` `S.A`.
+_CALLED = re.compile(r"_*[^\W\d_]\w")
 _VERSION = re.compile(r"^[vV](?=\d+\.\d)")
 
 
@@ -147,8 +154,13 @@ class _Analyser:
                     whole = bounded(fold(token.strip("_")))
                     yield Member(whole, wholes)
                     wholes = (*wholes, whole)
-                for part in parts:
-                    yield from self._expanded(part, wholes)
+                end = wholes
+                if separator == "." and len(parts) > 2 and all(_CALLED.match(part) for part in parts[-2:]):
+                    pair = bounded(fold(".".join(parts[-2:]).strip("_")))
+                    yield Member(pair, wholes)
+                    end = (*wholes, pair)
+                for place, part in enumerate(parts):
+                    yield from self._expanded(part, end if place >= len(parts) - 2 else wholes)
                 return
         yield from self._cased(token.strip("_"), wholes)
 

@@ -1,11 +1,12 @@
 -- All that scoring needs, in one statement and so from one snapshot: every segment of the collections that is in use
--- (its sizes; its tombstones where it has some), then of each segment the block where each of the query's terms is,
+-- in the language (its sizes; its tombstones where it has some), then of each segment the block where each of the query's terms is,
 -- if the segment has it at all.
 -- Plan: index on stores_segment.collection_id; a descent of the primary key (segment_id, first_term) for each pair.
 WITH used AS MATERIALIZED (
     SELECT id, dead, size, live, live_length
     FROM stores_segment
     WHERE collection_id = ANY(%(collection_ids)s::bigint[])
+      AND language = %(language)s
       AND NOT retired
 )
 SELECT NULL::text AS term, id AS segment_id, dead AS data, size, live, live_length

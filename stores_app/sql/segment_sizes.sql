@@ -1,2 +1,5 @@
 -- What decides over merges, for one collection.
-SELECT id, size, live, length FROM stores_segment WHERE collection_id = %(collection_id)s AND NOT retired
+SELECT id, size, live, length, language, analysis
+FROM stores_segment
+WHERE collection_id = %(collection_id)s AND NOT retired
+ORDER BY id

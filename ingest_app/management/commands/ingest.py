@@ -13,7 +13,7 @@ from collections_app.models import Collection
 from collections_app.selectors import get_collection
 from collections_app.services import create_collection
 from core_app.api import parse_json
-from core_app.errors import NotFound, RagsiteError
+from core_app.errors import Conflict, NotFound, RagsiteError
 from core_app.names import printable
 from core_app.wiring import app_settings
 from ingest_app.origins.folders import file_at, files_below
@@ -29,14 +29,17 @@ class Command(BaseCommand):
         parser.add_argument("collection", help="made when it does not exist")
         parser.add_argument("paths", nargs="+", type=Path, help="files, or folders with all files below them")
         parser.add_argument("--metadata", default="{}", help="a JSON object for every chunk of these files")
+        parser.add_argument("--language", help="of the words, where the collection is made now: such as german, simple")
 
-    def handle(self, *args: Any, collection: str, paths: list[Path], metadata: str, **options: Any) -> None:
+    def handle(
+        self, *args: Any, collection: str, paths: list[Path], metadata: str, language: str | None, **options: Any
+    ) -> None:
         given = metadata_from(metadata)
         for path in paths:
             if not path.is_dir() and not path.is_file():
                 raise CommandError(f"{printable(str(path))}: no such file or folder.")
         try:
-            ensure_collection(collection)
+            ensure_collection(collection, language=language)
             refused: list[tuple[str, str, str]] = []
             tally = index_all(collection=collection, sources=_sources(paths, given, refused), label=collection)
             tally.failures += refused
@@ -60,12 +63,22 @@ def metadata_from(text: str) -> Mapping[str, Any]:
     return given
 
 
-def ensure_collection(name: str) -> Collection:
-    """The collection of this name or alias, made where there is none. Raises RagsiteError for a bad name."""
+def ensure_collection(name: str, *, language: str | None = None) -> Collection:
+    """The collection of this name or alias, made where there is none.
+
+    Raises RagsiteError for a bad name or language, and Conflict where it is there in another language.
+    """
     try:
-        return get_collection(name=name)
+        found = get_collection(name=name)
     except NotFound:
-        return create_collection(name=name)
+        return create_collection(name=name, language=language or "english")
+    if language not in (None, found.language):
+        raise Conflict(
+            f"The words of collection '{found.name}' are in {found.language}. Change that in the console, or leave out "
+            "--language.",
+            code="language_mismatch",
+        )
+    return found
 
 
 def _sources(

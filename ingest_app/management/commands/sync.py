@@ -52,6 +52,7 @@ class Command(BaseCommand):
         parser.add_argument("--delete", action="store_true", help="remove what came from there and is gone from it")
         parser.add_argument("--dry-run", action="store_true", help="say what would be done, and change nothing")
         parser.add_argument("--metadata", default="{}", help="a JSON object for every chunk of these files")
+        parser.add_argument("--language", help="of the words, where the collection is made now: such as german, simple")
         parser.add_argument(
             "--every",
             metavar="TIME",
@@ -60,18 +61,19 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, collection: str, delete: bool, dry_run: bool, metadata: str, **options: Any) -> None:
+        language: str | None = options["language"]
         new = _wanted(options, metadata=metadata_from(metadata), delete=delete)
         try:
             if options["every"] is not None:
                 if dry_run:
                     raise CommandError("--every and --dry-run do not go together.")
-                self._schedule(ensure_collection(collection), new)
+                self._schedule(ensure_collection(collection, language=language), new)
                 return
             place = _place(new, options["urls"])
             if dry_run:
                 self._announce(place, _found(collection), new)
             else:
-                self._bring_in_step(place, collection, new)
+                self._bring_in_step(place, collection, new, language)
         except RagsiteError as error:
             raise CommandError(error.detail) from None
 
@@ -82,7 +84,7 @@ class Command(BaseCommand):
             "`manage.py connectors` shows what came of it."
         )
 
-    def _bring_in_step(self, place: Place, name: str, new: NewConnector) -> None:
+    def _bring_in_step(self, place: Place, name: str, new: NewConnector, language: str | None) -> None:
         unchanged: list[str] = []
         refused: list[tuple[str, str, str]] = []
 
@@ -97,7 +99,7 @@ class Command(BaseCommand):
 
         with opened(place, check=lambda: None) as source:
             # Not before: a place that cannot be read leaves no collection behind.
-            into = ensure_collection(name)
+            into = ensure_collection(name, language=language)
             comparison = Comparison(collection=into, origin=place.origin, metadata=new.metadata)
             tally = index_all(collection=into.name, sources=sources(comparison.files(source.files)), label=into.name)
         tally.unchanged += len(unchanged)

@@ -84,6 +84,18 @@ def test_ingest_makes_the_collection_and_search_finds_the_passage(worker: None, 
     assert output_of("search", "guides", "rye flour", "--min-score", "1").startswith("0 passages in ")
 
 
+def test_the_language_is_said_when_the_collection_is_made(worker: None, folder: Path) -> None:
+    (folder / "katze.md").write_text("Zwei Katzen schlafen.")
+    output_of("ingest", "guides", str(folder), "--language", "german")
+    assert "katze.md" in output_of("search", "guides", "Katze", "--top-k", "1")
+    assert Collection.objects.get(name="guides").language == "german"
+    output_of("sync", "others", str(folder), "--language", "simple")
+    assert Collection.objects.get(name="others").language == "simple"
+    assert "are in german" in refused("ingest", "guides", str(folder), "--language", "english")
+    assert "german" in refused("ingest", "more", str(folder), "--language", "klingon")
+    assert not Collection.objects.filter(name="more").exists()
+
+
 def test_what_a_terminal_would_obey_is_not_printed(worker: None, folder: Path) -> None:
     (folder / "\x1b[31mred.md").write_text("Rye \x1b]0;title\x07 bread")
     output_of("ingest", "guides", str(folder))

@@ -53,6 +53,8 @@ VERBS = {
     ("chunking", "GET"): Verb.READ,
     ("chunking", "PUT"): Verb.WRITE,
     ("chunking-preview", "POST"): Verb.READ,
+    ("language", "GET"): Verb.READ,
+    ("language", "PUT"): Verb.WRITE,
     ("connectors", "GET"): Verb.READ,
     ("connectors", "POST"): Verb.ADMIN,
     ("connector", "GET"): Verb.READ,

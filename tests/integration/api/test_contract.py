@@ -104,6 +104,8 @@ def walk(client: Client) -> None:
     client.get(chunking)
     assert client.put(chunking, {"size": 64}, JSON).json()["job"]
     client.post(f"{chunking}/preview", {"source": "a.md", "chunking": {"strategy": "whole"}}, JSON)
+    assert client.put(f"{chunking[:-8]}language", {"language": "german"}, JSON).json()["wanted"] is None
+    assert client.get(f"{chunking[:-8]}language").json()["language"] == "german"
     walk_connectors(client)
     walk_parents(client, chunking)
     client.delete("/api/rag/collections/docs/sources?source=a.md")
@@ -236,6 +238,7 @@ def test_what_is_missing_is_documented(checked: ContractClient, contract: Contra
     bodies["document"] = {"metadata": {"a": 1}}
     bodies["query"] = {"query_embedding": [1]}
     bodies["chunking-preview"] = {"text": "t"}
+    bodies["language"] = {"language": "german"}
     bodies["connectors"] = {"kind": "urls", "urls": ["https://example.org/"]}
     bodies["ingest"] = {"documents": [{"source": "a", "text": "b"}]}
     for route, method in CALLS:
@@ -271,6 +274,9 @@ def test_what_is_missing_is_documented(checked: ContractClient, contract: Contra
         ("PUT", "/api/rag/collections/docs/chunking", {"size": 1}, 400),
         ("POST", "/api/rag/collections/docs/chunking/preview", {"source": "a"}, 404),
         ("POST", "/api/rag/collections/docs/chunking/preview", {}, 400),
+        ("POST", "/collections", {"name": "woerter", "language": "klingon"}, 400),
+        ("PUT", "/api/rag/collections/docs/language", {"language": "klingon"}, 400),
+        ("PUT", "/api/rag/collections/docs/language", {}, 400),
         ("POST", "/api/rag/collections/docs/connectors", {"kind": "urls"}, 400),
         ("POST", "/api/rag/collections/docs/connectors", {"kind": "folder", "location": "/etc"}, 403),
         ("DELETE", "/api/rag/collections/docs/sources", None, 400),

@@ -50,8 +50,8 @@ def test_they_are_filtered(root: Client) -> None:
     make_rows(name="tea")
     QueryLog.objects.all().delete()
     log("oolong", collections=["coffee"])
-    log("matcha", result_count=0)
-    log("sencha", warnings=["no_embedder"], collections=["coffee", "tea"])
+    log("matcha", result_count=0, status="failed", error="embedder_unavailable")
+    log("sencha", warnings=["embedding_failed"], status="degraded", collections=["coffee", "tea"])
     shown = {
         "collection=tea": {"matcha", "sencha"},
         "collection=coffee": {"oolong", "sencha"},  # there is no such collection any more
@@ -59,6 +59,11 @@ def test_they_are_filtered(root: Client) -> None:
         "found=something": {"oolong", "sencha"},
         "warned=yes": {"sencha"},
         "warned=no": {"oolong", "matcha"},
+        "status=ok": {"oolong"},
+        "status=degraded": {"sencha"},
+        "status=failed": {"matcha"},
+        "status=wrong": {"matcha", "sencha"},
+        "status=nonsense": {"oolong", "matcha", "sencha"},
         "collection=tea&found=nothing&warned=no": {"matcha"},
         "collection=nowhere": set(),
     }
@@ -93,6 +98,12 @@ def test_one_shows_its_results_and_times(root: Client, rows: Rows) -> None:
         assert part in page
     nothing = log("oolong", result_count=0)
     assert "Nothing was found." in root.get(f"{LIST}{nothing.pk}/change/").content.decode()
+    failed = log("oolong", result_count=0, status="failed", error="embedder_unavailable", mode="", fusion="")
+    page = root.get(f"{LIST}{failed.pk}/change/").content.decode()
+    assert "Failed: <code>embedder_unavailable</code>" in page
+    assert "The search failed." in page
+    assert "Nothing was found." not in page
+    assert "embedder_unavailable" in root.get(LIST).content.decode()
     assert root.get(f"{LIST}999999/change/").status_code == 404
 
 
@@ -122,16 +133,18 @@ def test_a_page_costs_little_however_many_there_are(root: Client) -> None:
             """
             INSERT INTO search_querylog (
                 asked_at, asked_by, request_id, collections, text, text_form, mode, fusion, query_strategy, top_k,
-                filtered, result_count, results, warnings, took_ms, stages_ms)
+                filtered, result_count, results, warnings, took_ms, stages_ms, status)
             SELECT now() - make_interval(secs => n), 'shop', '',
                    ARRAY[CASE WHEN n % 200 = 0 THEN 'rare' ELSE 'tea' END],
                    '', 'plain', 'fast', 'rrf', '', 5, false, n % 200, '[]',
-                   CASE WHEN n % 200 = 0 THEN ARRAY['no_embedder'] ELSE '{}' END, 1, '{}'
+                   CASE WHEN n % 200 = 0 THEN ARRAY['no_embedder'] ELSE '{}' END, 1, '{}',
+                   CASE WHEN n % 200 = 100 THEN 'failed' WHEN n % 200 = 0 THEN 'degraded' ELSE 'ok' END
             FROM generate_series(1, 20000) AS n
             """
         )
         cursor.execute("ANALYZE search_querylog")
     wanted = {"": "asked_at", "found=nothing": "nothing", "warned=yes": "warned", "collection=rare": "collections"}
+    wanted |= {"status=wrong": "not_ok", "status=failed": "not_ok"}
     for query, index in wanted.items():
         with CaptureQueriesContext(connection) as captured:
             assert root.get(f"{LIST}?{query}").status_code == 200

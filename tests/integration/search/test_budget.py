@@ -22,10 +22,11 @@ from core_app.snapshot import guarded, limit_statements, snapshot
 from core_app.where import Compare
 from core_app.wiring import store
 from inference_app.services import embed_query
-from search_app import legs, services
+from search_app import legs
 from search_app.clock import Clock
 from search_app.modes import MODES
 from search_app.services import search_collections
+from search_app.showing import chosen
 from tests.integration.search.asked import JSON, break_call, codes, filled, look, sources
 
 pytestmark = pytest.mark.django_db
@@ -184,13 +185,12 @@ class TestMeaning:
         always_left(monkeypatch, 0.3)
         bounded = watch_bounds(monkeypatch)
         left: list[str] = []
-        original = services.chosen
 
         def seen(**arguments: Any) -> Any:
             left.append(timeout())
-            return original(**arguments)
+            return chosen(**arguments)
 
-        monkeypatch.setattr(services, "chosen", seen)
+        monkeypatch.setattr("search_app.services.chosen", seen)
         found = look("fox", mode="fast", top_k=2)
         assert (codes(found), bounded, left) == ([], [0.3], ["30s"])
 

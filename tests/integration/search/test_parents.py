@@ -18,6 +18,9 @@ from collections_app.services import create_collection
 from ingest_app.rechunking import set_chunking
 from ingest_app.submitting import Source, submit
 from ingest_app.work import run_job
+from search_app import legs as both_legs
+from search_app import services
+from search_app.asking import Expansion
 from search_app.results import Hit, SearchResult
 from search_app.services import search
 from tests.integration.ingest.filling import JSON, ingest, never
@@ -206,3 +209,65 @@ def test_the_migration_reads_no_row_of_old() -> None:
             " AND pg_get_constraintdef(oid) LIKE '%parent%'"
         )
         assert cursor.fetchone() == (1,)
+
+
+PLUMS = 130
+
+
+@pytest.fixture
+def orchard(db: None) -> None:
+    """One parent of more passages than a leg is asked for, all better than the three documents behind them."""
+    create_collection(name="c")
+    set_chunking(name="c", own={"size": 16, "overlap": 0, "parent_size": 8192})
+    text = "# Plum\n\n" + "\n\n".join(f"Plum plum plum, and number {n} is nothing but a plum." for n in range(PLUMS))
+    ingest("c", text, *(f"A longer text that says {word} and then names a plum." for word in ("one", "two", "three")))
+
+
+@pytest.mark.parametrize("legs", ["lexical", "dense", "hybrid"])
+def test_there_are_fewer_results_only_where_fewer_exist(orchard: None, legs: Any) -> None:
+    (parents,) = Chunk.objects.filter(document__source="s0").values_list("parent_start", "parent_end").distinct()
+    assert parents is not None
+    assert Chunk.objects.count() > PLUMS
+    found = look("plum", top_k=4, legs=legs)
+    assert {hit.metadata["source"] for hit in found.hits} == {"s0", "s1", "s2", "s3"}
+    assert [warning.code for warning in found.warnings] == []
+
+
+def test_the_numbers_of_a_deeper_look_add_up(orchard: None) -> None:
+    found = look("plum", top_k=4, explain=True)
+    for hit in found.hits:
+        about = hit.explanation
+        assert about is not None
+        assert about.dense.share + about.lexical.share == pytest.approx(about.score)
+    assert found.hits[0].explanation is not None
+    assert found.hits[0].explanation.rank == 1
+
+
+def test_grouped_passages_leave_their_places_to_other_documents(orchard: None) -> None:
+    found = look("plum", top_k=4, group_size=2, expand=Expansion.parse("window:1"))
+    assert len({hit.metadata["source"] for hit in found.hits}) == 4
+
+
+def test_a_look_that_found_enough_or_all_is_the_only_one(orchard: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    depths: list[int] = []
+
+    def seen(looking: Any, findings: Any, clock: Any) -> None:
+        depths.append(looking.depth)
+        both_legs.look(looking, findings, clock)
+
+    monkeypatch.setattr(services, "look", seen)
+    look("plum", top_k=1)
+    look("two", top_k=4, legs="lexical")
+    assert depths == [100, 100]
+    nearest = look("plum", top_k=1, legs="dense").hits[0].score
+    depths.clear()
+    assert len(look("plum", top_k=4, min_score=nearest).hits) == 1
+    assert depths == [100], "what comes after is less similar still"
+    look("plum", top_k=4)
+    assert depths == [100, 100, 1000]
+
+
+def test_where_it_looks_no_deeper_it_says_so(orchard: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "DEEPEST", 110)
+    found = look("plum", top_k=4)
+    assert (len(found.hits), [warning.code for warning in found.warnings]) == (1, ["candidates_cut"])

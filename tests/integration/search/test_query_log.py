@@ -9,7 +9,7 @@ import psycopg
 import pytest
 import structlog
 from django.core.management import call_command
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.test import Client
 
 from access_app.models import User
@@ -17,14 +17,16 @@ from access_app.services import create_key
 from collections_app.models import Collection
 from collections_app.services import delete_collection
 from core_app.errors import InvalidInput, NotFound
+from core_app.sql import migration_sql
 from core_app.where import parse_where
 from core_app.wiring import store
-from search_app import query_log
+from search_app import legs, query_log
 from search_app.asking import SearchRequest
 from search_app.masking import hashed
 from search_app.models import QueryLog
 from search_app.results import SearchResult
 from search_app.services import RAW_QUERY, search, search_collections
+from tests.integration.search.asked import break_call
 from tests.integration.search.asking import MARKER, configure, fill
 
 pytestmark = pytest.mark.django_db
@@ -109,7 +111,7 @@ class TestWhatIsKept:
         assert row.took_ms == found.took_ms
         assert {"words", "embedding", "meaning", "fusion", "passages"} <= set(row.stages_ms)
         assert all(took >= 0 for took in row.stages_ms.values())
-        assert row.warnings == []
+        assert (row.status, row.error, row.warnings) == ("ok", "", [])
 
     def test_at_most_so_many_results(self, collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(query_log, "MOST_RESULTS", 1)
@@ -123,7 +125,11 @@ class TestWhatIsKept:
 
         monkeypatch.setattr(store("pgvector"), "lexical", broken)
         search(collection_name="c", query="fox")
-        assert the_row().warnings == ["lexical_search_failed"]
+        assert (the_row().status, the_row().warnings) == ("degraded", ["lexical_search_failed"])
+
+    def test_what_is_always_so_is_no_fault(self, collection: Collection) -> None:
+        search(collection_name="c", query="fox", mode="thorough")
+        assert (the_row().status, the_row().warnings) == ("ok", ["no_reranker"])
 
     def test_a_search_that_found_nothing(self, collection: Collection) -> None:
         search(collection_name="c", query=MARKER, legs="lexical")
@@ -138,14 +144,66 @@ class TestWhatIsKept:
         assert search(collection_name="c", query="fox", top_k=-(10**30)).hits
         assert the_row().top_k == -(2**63 - 1)
 
-    def test_searches_that_fail_are_not_there(self, collection: Collection) -> None:
+    def test_searches_that_fail_say_why(self, collection: Collection, settings: Any) -> None:
+        configure(settings, "search", query_log="plain")
         with pytest.raises(NotFound):
-            search(collection_name="missing", query="fox")
-        with pytest.raises(InvalidInput):
-            search_collections(collection_names=[], query="fox")
+            search(collection_name="missing", query="fox", mode="fast", asked_by="shop")
+        row = the_row()
+        assert (row.status, row.error, row.collections) == ("failed", "collection_not_found", ["missing"])
+        assert (row.text, row.asked_by, row.mode, row.fusion) == ("fox", "shop", "fast", "")
+        assert (row.result_count, row.results, row.warnings, row.top_k) == (0, [], [], 5)
+        assert row.took_ms > 0
+
+    def test_what_no_caller_could_mend_is_an_error_of_the_server(
+        self, collection: Collection, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("lexical", "dense"):
+            break_call(monkeypatch, name)
+        with pytest.raises(DatabaseError):
+            search(collection_name="c", query="fox", top_k=7)
+        row = the_row()
+        assert (row.status, row.error, row.filtered, row.top_k) == ("failed", "server_error", False, 7)
+        assert "words" in row.stages_ms
+
+    def test_meaning_alone_without_an_embedder(
+        self, collection: Collection, client: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(**_: Any) -> Any:
+            raise RuntimeError("no model today")
+
+        monkeypatch.setattr(legs, "embed_query", broken)
+        asked = {"query": "fox", "legs": "dense"}
+        assert client.post("/api/rag/collections/c/search", asked, JSON, headers=key_header("shop")).status_code == 503
+        assert (the_row().status, the_row().error, the_row().asked_by) == ("failed", "embedder_unavailable", "shop")
+
+    def test_a_filter_that_cannot_be_used(self, collection: Collection) -> None:
         with pytest.raises(InvalidInput):
             search(collection_name="c", query="fox", where=parse_where({"source": {"$regex": "("}}))
-        assert not QueryLog.objects.exists()
+        assert not QueryLog.objects.exists(), "what is refused before it begins is no search"
+
+    def test_a_name_that_no_collection_can_have(self, collection: Collection) -> None:
+        with pytest.raises(InvalidInput):
+            search(collection_name="a/\x00" + "b" * 600, query="fox")
+        (name,) = the_row().collections
+        assert (len(name), name[:3]) == (query_log.LONGEST_NAME, "a/b")
+        with pytest.raises(InvalidInput):
+            search_collections(collection_names=[], query="fox")
+        assert QueryLog.objects.count() == 1
+
+    def test_0002_says_of_old_rows_what_they_are(self, collection: Collection) -> None:
+        kept: tuple[list[str], ...] = (
+            ["lexical_search_failed", "no_reranker"],
+            ["no_reranker", "no_embedder"],
+            [],
+            ["embedding_cut"],
+        )
+        for codes in kept:
+            search(collection_name="c", query="fox")
+            QueryLog.objects.filter(pk=QueryLog.objects.latest("pk").pk).update(warnings=codes, status="ok")
+        with connection.cursor() as cursor:
+            cursor.execute(migration_sql("search_app", "0002_status"))
+        found = QueryLog.objects.order_by("pk").values_list("status", flat=True)
+        assert list(found) == ["degraded", "ok", "ok", "degraded"]
 
     def test_it_outlives_the_collection_and_the_key(self, collection: Collection, client: Client) -> None:
         client.post("/api/rag/collections/c/search", {"query": "fox"}, JSON, headers=key_header("shop"))
@@ -191,7 +249,7 @@ class TestTheText:
         )
         text = "a\x00b\ud800 " + "c" * 5000
         query_log.remember(
-            request=SearchRequest(query=text), text=text, collections=[collection], result=nothing, stages=[]
+            request=SearchRequest(query=text), text=text, collections=[collection.name], result=nothing, stages=[]
         )
         assert the_row().text == "ab " + "c" * (query_log.LONGEST_TEXT - 3)
 

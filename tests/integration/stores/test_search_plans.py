@@ -87,7 +87,8 @@ def test_a_reading_of_all_rows_would_be_seen(filled: Collection) -> None:
 
 
 def test_the_postings_of_a_query(filled: Collection) -> None:
-    found = plan("stores_app", "lexical", {"collection_ids": [filled.pk], "terms": ["alpha", "beta", "snake_case"]})
+    asked = {"collection_ids": [filled.pk], "language": "english", "terms": ["alpha", "beta", "snake_case"]}
+    found = plan("stores_app", "lexical", asked)
     assert read_whole(found) == []
     assert re.search(r"Index Scan( Backward)? using stores_postingblock_pkey", found)
     assert "Sort" not in found, "the last block that can have the term is one step of the index"

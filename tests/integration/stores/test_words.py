@@ -291,7 +291,7 @@ def test_an_emptied_index_is_out_of_sight_at_once_and_its_statistics_with_it(
     monkeypatch.setattr(words, "_DELETED_AT_ONCE", 1)
     shelf.add({"old": "zebra giraffe", "older": "zebra"})
     with shelf.locked():
-        words.empty(collection_id=shelf.collection.pk)
+        words.forget(collection_id=shelf.collection.pk)
     assert shelf.words("zebra") == []
     assert set(Segment.objects.values_list("retired", flat=True)) == {True}
     shelf.add({"new": "zebra"})

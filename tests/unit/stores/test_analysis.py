@@ -32,7 +32,7 @@ def test_simple_neither_stems_nor_drops_anything() -> None:
     ("token", "terms"),
     [
         ("moduleControllerCreate", {"modulecontrollercreate", "modul", "control", "creat"}),
-        ("hook.player.connected", {"hook.player.connected", "hook", "player", "connect"}),
+        ("hook.player.connected", {"hook.player.connected", "player.connected", "hook", "player", "connect"}),
         ("snake_case_name", {"snake_case_name", "snake", "case", "name"}),
         ("MAX_CHUNK_SIZE", {"max_chunk_size", "max", "chunk", "size"}),
         ("HTTPServer", {"httpserver", "http", "server"}),
@@ -44,8 +44,10 @@ def test_simple_neither_stems_nor_drops_anything() -> None:
         ("dev1.2", {"dev1.2", "dev1", "2"}),
         ("1.2.3", {"1.2.3", "1", "2", "3"}),
         ("api.userStore", {"api.userstore", "api", "userstore", "user", "store", "userstor"}),
-        ("my_app-v2.tar.gz", {"my_app-v2.tar.gz", "my_app-v2", "my_app", "app", "v2", "tar", "gz"}),
+        ("my_app-v2.tar.gz", {"my_app-v2.tar.gz", "tar.gz", "my_app-v2", "my_app", "app", "v2", "tar", "gz"}),
         ("__init__", {"init"}),
+        ("click.Group.command", {"click.group.command", "group.command", "click", "group", "command"}),
+        ("a.b.Group._private_", {"a.b.group._private", "group._private", "b", "group", "privat"}),
         ("wild-type", {"wild", "type"}),
         ("APIs", {"api"}),
     ],
@@ -56,6 +58,23 @@ def test_an_identifier_is_indexed_whole_and_in_parts(token: str, terms: set[str]
     # Nothing is left out but stop words; lower-case spellings may be stemmed as words besides.
     assert terms <= found
     assert len(found) <= len(terms) + 1
+
+
+@pytest.mark.parametrize(
+    "token", ["1.2.3", "v1.2.3", "10.0.0.1", "a.b.1", "a.1.b", "Group.command", "a.b-c-d", "U.S.A", "df.iloc.T"]
+)
+def test_no_other_end_is_a_name(token: str) -> None:
+    whole = token.lower().removeprefix("v")
+    assert [term for term in english(token) if "." in term] == ([whole] if "-" not in token else ["a.b-c-d"])
+
+
+def test_the_end_of_a_dotted_name_counts_little_where_the_whole_is_known() -> None:
+    asked = query_terms("click.Group.command", "english")
+    known = weights(asked, {"click.group.command", "group.command", "group", "command"})
+    assert (known["click.group.command"], known["group.command"], known["group"]) == (1.0, PART_WEIGHT, PART_WEIGHT)
+    assert weights(asked, {"group.command"})["group.command"] == 1.0
+    assert weights(asked, {"group.command"})["command"] == PART_WEIGHT
+    assert weights(asked, {"group.command"})["click"] == 1.0
 
 
 def test_every_spelling_of_an_identifier_meets_the_same_term() -> None:
