@@ -108,7 +108,7 @@ def dense_in_python(patch: Patch) -> None:
 
 
 def the_vector_index_cannot_be_asked_for(patch: Patch) -> None:
-    patch.setattr(hnsw, "standing", lambda _: sql("SELECT 1 / 0"))
+    patch.setattr(hnsw, "made_ready", lambda *_, **__: sql("SELECT 1 / 0"))
 
 
 def vectors_are_gone(_: Patch) -> None:

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
-import psycopg
 import pytest
 from django.db import connection
 from django.utils import timezone
@@ -23,6 +22,7 @@ from search_app.models import QueryLog
 from search_app.modes import MODE_NAMES
 from search_app.services import search, search_collections
 from stores_app import keywords, search_plan, selectivity
+from stores_app.transfer import binary_cursor
 from tests.integration.search.asked import SMALL, codes, filled, look, sentence
 
 pytestmark = pytest.mark.django_db
@@ -102,8 +102,8 @@ def explained() -> Iterator[dict[str, str]]:
         text = query.as_string() if isinstance(query, sql.Composable) else query
         bare = re.sub(r"^\s*(--.*\n\s*)*", "", text)
         if bare.startswith(("SELECT", "WITH", "DELETE", "UPDATE")) and any(table in bare for table in BIG):
-            with psycopg.Cursor(connection.connection) as cursor:
-                cursor.execute(b"EXPLAIN " + text.encode(), params)
+            with binary_cursor() as cursor:
+                cursor.execute("EXPLAIN " + text, params)
                 plans[bare] = "\n".join(line for (line,) in cursor.fetchall())
         return execute(query, params, many, context)
 
@@ -134,7 +134,7 @@ def test_a_search_and_its_entry_in_the_query_log() -> None:
     for mode in MODE_NAMES:
         with explained() as plans:
             assert len(look("apple1 banana", mode=mode, top_k=20).hits) == 20
-        check(plans, *SEARCHED, "collections_document")
+        check(plans, *SEARCHED)
     assert QueryLog.objects.count() == before + len(MODE_NAMES)
 
 
