@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from console_app.permissions import abilities
 from console_app.progress import progress_of
 from console_app.selectors import recent_collections, recent_jobs
+from core_app.wiring import embedder
 
 COLLECTIONS_SHOWN = 10
 JOBS_SHOWN = 6
@@ -18,7 +19,8 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """The context of the home page; each part only for those who may see it."""
     may = abilities(request.user)
     collections = recent_collections(limit=COLLECTIONS_SHOWN) if may["view_collections"] else []
-    return {**context, **jobs_context(request), "may": may, "collections": collections}
+    engine = embedder().query_engine
+    return {**context, **jobs_context(request), "may": may, "collections": collections, "query_engine": engine}
 
 
 def jobs_context(request: HttpRequest) -> dict[str, Any]:

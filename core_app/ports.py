@@ -21,6 +21,17 @@ MAX_DIMENSION = 16_000
 DistanceName = Literal["cosine", "l2", "ip"]
 
 
+@dataclass(frozen=True, kw_only=True)
+class QueryEngine:
+    """What embeds queries in this process."""
+
+    name: str
+    #: Why it is no faster one; empty where there is none.
+    reason: str = ""
+    #: Whether a faster one was wanted and cannot be used: nothing is found otherwise, but later.
+    is_fallback: bool = False
+
+
 class Embedder(Protocol):
     """Turns text into vectors of one length."""
 
@@ -35,6 +46,10 @@ class Embedder(Protocol):
     @property
     def dimension(self) -> int:
         """Components of each vector. May load the model."""
+
+    @property
+    def query_engine(self) -> QueryEngine:
+        """What embeds queries now. Loads nothing."""
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape (len(texts), dimension), in the order of `texts`."""

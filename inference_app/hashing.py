@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from core_app.config import Embedding
-from core_app.ports import Vectors
+from core_app.ports import QueryEngine, Vectors
 
 DIMENSION = 256
 _WORD = re.compile(r"\w+")
@@ -35,6 +35,10 @@ class HashingEmbedder:
     @property
     def dimension(self) -> int:
         return DIMENSION
+
+    @property
+    def query_engine(self) -> QueryEngine:
+        return QueryEngine(name="hashing")
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         return np.array([self.embed_query(text) for text in texts], dtype=np.float32).reshape(-1, DIMENSION)

@@ -8,20 +8,19 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core_app.config import Embedding
 from core_app.errors import Unavailable
-from core_app.ports import Vectors
+from core_app.ports import QueryEngine, Vectors
 from core_app.wiring import data_folder
-from inference_app.fast_queries.models import Unusable
+from inference_app.fast_queries.models import OnGpu, Unusable
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -48,15 +47,6 @@ def locate_model(name: str) -> str:
     return name
 
 
-@dataclass(frozen=True, kw_only=True)
-class QueryEngine:
-    """What embeds queries in this process."""
-
-    name: Literal["onnxruntime", "torch"]
-    #: Why it is torch; empty for onnxruntime.
-    reason: str = ""
-
-
 class SentenceTransformerEmbedder:
     """Loads its model at first use, once a process; importing torch takes seconds."""
 
@@ -66,6 +56,7 @@ class SentenceTransformerEmbedder:
         self._loaded: SentenceTransformer | None = None
         self._fast: FastQueries | None = None
         self._why_torch = "this process has not prepared anything else"
+        self._is_fallback = False
 
     @property
     def connection(self) -> str:
@@ -102,7 +93,8 @@ class SentenceTransformerEmbedder:
         encoded = self._transformer().encode_query(text, show_progress_bar=False, convert_to_numpy=True)
         if failure is not None:  # and torch could: the text is not to blame
             logger.error("onnxruntime failed; torch embeds queries from now on", exc_info=failure)
-            self._fast, self._why_torch = None, "onnxruntime failed; the log has the cause"
+            self._fast = None
+            self._fall_back("onnxruntime failed; the log has the cause")
         return np.asarray(encoded, dtype=np.float32)
 
     @property
@@ -110,7 +102,10 @@ class SentenceTransformerEmbedder:
         """What embeds queries now, and why."""
         if self._fast is not None:
             return QueryEngine(name="onnxruntime")
-        return QueryEngine(name="torch", reason=self._why_torch)
+        return QueryEngine(name="torch", reason=self._why_torch, is_fallback=self._is_fallback)
+
+    def _fall_back(self, reason: str) -> None:
+        self._why_torch, self._is_fallback = reason, True
 
     def warm_up(self) -> None:
         self.embed_query("warm up")  # torch answers while the rest takes its time
@@ -119,13 +114,16 @@ class SentenceTransformerEmbedder:
             return
         try:
             self._fast = self._prepared()
-        except Unusable as error:
+        except OnGpu as error:
             self._why_torch = str(error)
+        except Unusable as error:
+            self._fall_back(str(error))
         except Exception:
             logger.exception("queries could not be prepared for onnxruntime")
-            self._why_torch = "preparing it failed; the log has the cause"
+            self._fall_back("preparing it failed; the log has the cause")
         engine = self.query_engine
-        logger.info("queries are embedded by %s%s", engine.name, f": {engine.reason}" if engine.reason else "")
+        level = logging.WARNING if engine.is_fallback else logging.INFO
+        logger.log(level, "queries are embedded by %s%s", engine.name, f": {engine.reason}" if engine.reason else "")
 
     def _prepared(self) -> FastQueries:
         from inference_app.fast_queries.engine import prepare  # noqa: PLC0415 - only who warms up needs it

@@ -135,7 +135,7 @@ def _tell(lease: Lease, told: str | None) -> str:
 def _advance(collection: Collection) -> _Step:
     """Index some words in the wanted language; with the last of them it is the collection's. Needs the write lock."""
     held, wanted = store(collection.store), collection.wanted_language
-    held.forget_words(collection_id=collection.pk, keep={collection.language, wanted})
+    _forget(collection, but={collection.language, wanted})
     if not wanted:
         return _Step(chunks=0, is_last=True)
     texts, is_last = _texts(collection, after=held.reworded(collection_id=collection.pk, language=wanted))
@@ -161,10 +161,15 @@ def _texts(collection: Collection, *, after: int) -> tuple[dict[int, str], bool]
 def _switch(collection: Collection) -> None:
     collection.language, collection.wanted_language = collection.wanted_language, ""
     collection.save(update_fields=["language", "wanted_language", "updated_at"])
-    forgotten = store(collection.store).forget_words(collection_id=collection.pk, keep={collection.language})
+    _forget(collection, but={collection.language})
+    touch(collection=collection)
+
+
+def _forget(collection: Collection, *, but: set[str]) -> None:
+    """Take the words of all other languages out; where they are many, their space is given back by a job."""
+    forgotten = store(collection.store).forget_words(collection_id=collection.pk, keep=but)
     if forgotten >= RECLAIM_FROM:
         maintenance.request_reclaim(collection=collection)
-    touch(collection=collection)
 
 
 def _forget_unfinished(lease: Lease) -> None:
@@ -172,4 +177,4 @@ def _forget_unfinished(lease: Lease) -> None:
     with transaction.atomic():
         collection = lock_collection(collection_id=lease.collection_id)
         hold(lease=lease)
-        store(collection.store).forget_words(collection_id=collection.pk, keep={collection.language})
+        _forget(collection, but={collection.language})

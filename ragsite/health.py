@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,8 +18,17 @@ from rest_framework.response import Response
 from access_app.api import PublicView
 from access_app.services import Caller
 from core_app.sql import statement
+from core_app.wiring import embedder
 
 logger = logging.getLogger(__name__)
+
+
+class QueryEngineSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField(help_text="What embeds queries, such as `onnxruntime`.")
+    reason = serializers.CharField(allow_blank=True, help_text="Why it is no faster one.")
+    is_fallback = serializers.BooleanField(
+        help_text="Whether a faster one was wanted and cannot be used: searches find the same, but later."
+    )
 
 
 class HealthSerializer(serializers.Serializer[Any]):
@@ -27,6 +37,7 @@ class HealthSerializer(serializers.Serializer[Any]):
     version = serializers.CharField(required=False)
     collections = serializers.IntegerField(required=False)
     storage_bytes = serializers.IntegerField(required=False, help_text="Size of the whole database.")
+    query_engine = QueryEngineSerializer(required=False)
     detail = serializers.CharField(required=False, help_text="What is wrong, when something is.")
 
 
@@ -49,6 +60,7 @@ class HealthView(PublicView):
         details: dict[str, Any] = {
             "timestamp": datetime.now(tz=UTC).isoformat(),
             "version": settings.RAGSITE_VERSION,
+            "query_engine": asdict(embedder().query_engine),
         }
         try:
             with connection.cursor() as cursor:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from collections_app.models import Collection
-from core_app.ports import AskedTerm, Bm25, TermShare
+from core_app.ports import AskedTerm, TermShare
 from core_app.wiring import store
 from search_app.clock import Stage
 from search_app.emptiness import Survivors
 from search_app.fusion import RRF_K
-from search_app.legs import Findings, bm25_of
+from search_app.legs import Findings, alike
 from search_app.ranking import Ranking
 
 
@@ -98,10 +98,7 @@ def _term_shares(
     chunk_ids: Sequence[int], text: str, collections: Sequence[Collection], findings: Findings
 ) -> dict[int, Sequence[TermShare]]:
     found: dict[int, Sequence[TermShare]] = {}
-    alike: dict[tuple[str, Bm25], list[Collection]] = {}
-    for collection in collections:
-        alike.setdefault((collection.store, bm25_of(collection)), []).append(collection)
-    for (store_name, bm25), those in alike.items():
+    for (store_name, bm25), those in alike(collections).items():
         shares = findings.attempt(
             "explanation_failed",
             "What the query's terms add to each score could not be read.",

@@ -205,11 +205,8 @@ def _time_for_meaning(looking: Looking, findings: Findings, clock: Clock) -> flo
 
 def _lexical_leg(looking: Looking, collections: Sequence[Collection], findings: Findings) -> None:
     """Collections that weigh words alike are searched as one, so that their scores can be compared."""
-    alike: dict[tuple[str, Bm25], list[Collection]] = {}
-    for collection in collections:
-        alike.setdefault((collection.store, bm25_of(collection)), []).append(collection)
     hits: list[LexicalHit] = []
-    for (store_name, bm25), those in alike.items():
+    for (store_name, bm25), those in alike(collections).items():
         found = findings.attempt(
             "lexical_search_failed",
             "The search by words failed: results are by meaning alone.",
@@ -227,6 +224,14 @@ def _lexical_leg(looking: Looking, collections: Sequence[Collection], findings: 
             findings.terms = findings.terms or found.terms
             findings.ways[f"words in {bm25.language}"] = found.way
     findings.lexical = sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[: looking.depth]
+
+
+def alike(collections: Sequence[Collection]) -> dict[tuple[str, Bm25], list[Collection]]:
+    """Those that weigh words alike, by their store and how they do."""
+    found: dict[tuple[str, Bm25], list[Collection]] = {}
+    for collection in collections:
+        found.setdefault((collection.store, bm25_of(collection)), []).append(collection)
+    return found
 
 
 def bm25_of(collection: Collection) -> Bm25:

@@ -16,7 +16,7 @@ import numpy as np
 from django.utils.module_loading import import_string
 
 from core_app.config import Embedding
-from core_app.ports import Embedder, Vectors
+from core_app.ports import Embedder, QueryEngine, Vectors
 from ragsite import wiring
 
 STORES = wiring.STORES
@@ -45,6 +45,10 @@ class Remembered:
     @property
     def dimension(self) -> int:
         return self._embedder.dimension
+
+    @property
+    def query_engine(self) -> QueryEngine:
+        return self._embedder.query_engine
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         return self._vectors("document", texts, self._embedder.embed_documents)

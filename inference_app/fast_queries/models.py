@@ -24,6 +24,10 @@ class Unusable(Exception):
     """Why torch answers; a part of a sentence without paths."""
 
 
+class OnGpu(Unusable):
+    """torch is the fast way already."""
+
+
 def transformer_of(model: SentenceTransformer) -> Transformer:
     """The first module, of a model that `check_exportable` has let through."""
     return cast("Transformer", model[0])
@@ -68,7 +72,7 @@ def _check_transformer(transformer: Transformer) -> None:
 def _check_weights(model: SentenceTransformer) -> None:
     tensors = list(model.state_dict().values())
     if any(tensor.device.type != "cpu" for tensor in tensors):
-        raise Unusable("it does not run on the CPU")
+        raise OnGpu("it does not run on the CPU")
     if any(tensor.is_floating_point() and tensor.element_size() != 4 for tensor in tensors):
         raise Unusable("its weights are not of 32 bits")
     if sum(tensor.nbytes for tensor in tensors) > _MOST_BYTES:

@@ -40,8 +40,8 @@ class Server:
 
     def log(self, child: str) -> list[dict[str, Any]]:
         """The lines that a process has logged."""
-        lines = (self.data / "logs" / f"{child}.log").read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines if line.startswith("{")]
+        whole, _, _ = (self.data / "logs" / f"{child}.log").read_text(encoding="utf-8").rpartition("\n")
+        return [json.loads(line) for line in whole.splitlines() if line.startswith("{")]
 
     def start(self) -> None:
         environ = {
@@ -134,6 +134,10 @@ def wait_for_job(server: Server, job_id: str, seconds: float = 180) -> Any:
     return job_of(server, job_id)
 
 
+def said(server: Server, child: str, event: str) -> list[dict[str, Any]]:
+    return [line for line in server.log(child) if line["event"] == event]
+
+
 def find(server: Server, collection: str, query: str, top_k: int = 5) -> list[Any]:
     answer = server.http.post(f"/api/rag/collections/{collection}/search", json={"query": query, "top_k": top_k})
     assert answer.status_code == 200, answer.text
@@ -173,7 +177,11 @@ def test_b7_a_request_and_the_job_that_it_starts_have_one_id_in_both_logs(server
     job_id = answer.json()["id"]
     assert wait_for_job(server, job_id)["state"] == "succeeded"
     for child, event in (("web", "sent to a worker"), ("worker", "claimed"), ("worker", "ended: succeeded")):
-        (line,) = [line for line in server.log(child) if line["event"] == f"job {job_id} {event}"]
+        # A line may come a moment after what it tells of.
+        wait_until(
+            lambda child=child, event=event: said(server, child, f"job {job_id} {event}"), seconds=10, what=server.text
+        )
+        (line,) = said(server, child, f"job {job_id} {event}")
         assert line["request_id"] == "add-17"
         assert {"level", "logger", "timestamp"} <= {*line}
     by_worker = [line for line in server.log("worker") if line.get("request_id") == "add-17"]

@@ -291,7 +291,7 @@ def test_health_tells_more_to_those_with_a_key(db: None, keys_required: None, cl
     assert with_key("rs_wrong").get("/health").json() == {"status": "healthy"}
     assert nobody.get("/health/live").json() == {"status": "alive"}
     body = client_with("search", collections=("docs",)).get("/health").json()
-    assert set(body) == {"status", "timestamp", "version", "collections", "storage_bytes"}
+    assert set(body) == {"status", "timestamp", "version", "collections", "storage_bytes", "query_engine"}
 
 
 def test_health_tells_everything_to_this_machine(db: None, client: Client) -> None:
@@ -299,3 +299,4 @@ def test_health_tells_everything_to_this_machine(db: None, client: Client) -> No
     assert body["status"] == "healthy"
     assert body["collections"] == 0
     assert body["storage_bytes"] > 0
+    assert body["query_engine"] == {"name": "hashing", "reason": "", "is_fallback": False}

@@ -12,6 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from collections_app.models import Chunk, Document
 from console_app.highlighting import marked
 from console_app.pages import CappedPaginator
+from core_app.ports import QueryEngine
+from inference_app.hashing import HashingEmbedder
 from tests.integration.console.conftest import Rows, make_rows, pages
 
 pytestmark = pytest.mark.django_db
@@ -38,6 +40,15 @@ def test_no_page_has_a_script_inside_or_loads_anything_from_elsewhere(root: Clie
             assert " src=" in tag, (path, tag)
         assert not re.search(r"\son[a-z]+=[\"']", page), path
         assert not re.search(r"(?:src|href|action)=[\"'](?:https?:)?//", page), path
+
+
+def test_the_home_page_says_what_embeds_queries(root: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "Queries are embedded by hashing." in root.get("/admin/").content.decode()
+    engine = QueryEngine(name="torch", reason="onnxruntime cannot be imported", is_fallback=True)
+    monkeypatch.setattr(HashingEmbedder, "query_engine", engine)
+    note = "Queries are embedded by torch: onnxruntime cannot be imported. Searches find the same, but take longer."
+    assert f'<div class="rs-note">{note}</div>' in root.get("/admin/").content.decode()
+    assert root.get("/health").json()["query_engine"]["is_fallback"]
 
 
 def test_the_policy_forbids_inline_scripts(root: Client) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core_app.ports import Vectors
+from core_app.ports import QueryEngine, Vectors
 from inference_app.fast_queries import engine
-from inference_app.sentence_transformer import QueryEngine, SentenceTransformerEmbedder
+from inference_app.sentence_transformer import SentenceTransformerEmbedder
 from tests.integration.inference.conftest import MakeEmbedder
 from tests.integration.inference.tiny_models import TEXTS, WIDTH, save_model
 
@@ -122,7 +122,7 @@ def test_torch_answers_while_it_is_prepared(
     export = vars(engine)["export_beside"]
 
     def exporting(**options: Any) -> None:
-        assert embedder.query_engine.name == "torch"
+        assert (embedder.query_engine.name, embedder.query_engine.is_fallback) == ("torch", False)
         answers.append(embedder.embed_query("tea"))
         export(**options)
 
@@ -151,7 +151,7 @@ def test_a_model_that_does_more_is_left_to_torch(
     model = save_model(tmp_path, **made)
     embedder = make_embedder(tmp_path)
     embedder.warm_up()
-    assert embedder.query_engine == QueryEngine(name="torch", reason=reason)
+    assert embedder.query_engine == QueryEngine(name="torch", reason=reason, is_fallback=True)
     assert exports == []
     np.testing.assert_array_equal(embedder.embed_query("tea"), by_torch(model, ["tea"])[0])
 
@@ -164,5 +164,5 @@ def test_a_tokenizer_that_is_used_otherwise_is_noticed(
     embedder = make_embedder(tmp_path)
     embedder.warm_up()
     reason = "its tokenizer cuts differently than torch is given it"
-    assert embedder.query_engine == QueryEngine(name="torch", reason=reason)
+    assert embedder.query_engine == QueryEngine(name="torch", reason=reason, is_fallback=True)
     np.testing.assert_array_equal(embedder.embed_query(TEXTS[-1]), by_torch(model, TEXTS[-1:])[0])

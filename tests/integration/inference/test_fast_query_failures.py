@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core_app.ports import Vectors
+from core_app.ports import QueryEngine, Vectors
 from inference_app import sentence_transformer
 from inference_app.fast_queries import engine, exporting
 from inference_app.fast_queries.exporting import export_beside
-from inference_app.fast_queries.models import Unusable, digest
-from inference_app.sentence_transformer import QueryEngine, SentenceTransformerEmbedder
+from inference_app.fast_queries.models import OnGpu, Unusable, digest
+from inference_app.sentence_transformer import SentenceTransformerEmbedder
 from tests.integration.inference.conftest import MakeEmbedder
 from tests.integration.inference.tiny_models import TEXTS, save_model
 
@@ -28,7 +28,8 @@ def exported(data: Path) -> list[Path]:
 
 
 def expect_torch(embedder: SentenceTransformerEmbedder, model: Any, reason: str) -> None:
-    assert embedder.query_engine == QueryEngine(name="torch", reason=reason)
+    is_fallback = reason != "Embedding:QueryEngine says so"
+    assert embedder.query_engine == QueryEngine(name="torch", reason=reason, is_fallback=is_fallback)
     np.testing.assert_array_equal(embedder.embed_query("tea"), model.encode_query("tea", show_progress_bar=False))
 
 
@@ -217,6 +218,30 @@ def test_a_text_that_neither_can_embed_changes_nothing(make_embedder: MakeEmbedd
     with pytest.raises(TypeError):
         embedder.embed_query("half a surrogate pair: \ud83d")
     assert embedder.query_engine == READY
+
+
+def test_on_a_gpu_torch_is_no_fallback(
+    make_embedder: MakeEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_model(tmp_path)
+    embedder = make_embedder(tmp_path)
+
+    def prepare(**_: Any) -> None:
+        raise OnGpu("it does not run on the CPU")
+
+    monkeypatch.setattr(engine, "prepare", prepare)
+    embedder.warm_up()
+    assert embedder.query_engine == QueryEngine(name="torch", reason="it does not run on the CPU")
+
+
+def test_a_fallback_is_a_warning_in_the_log(
+    make_embedder: MakeEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    save_model(tmp_path)
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    make_embedder(tmp_path).warm_up()
+    said = [record.levelname for record in caplog.records if "embedded by torch" in record.getMessage()]
+    assert said == ["WARNING"]
 
 
 def test_documents_stay_with_torch(

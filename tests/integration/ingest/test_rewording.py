@@ -212,6 +212,15 @@ def test_the_old_language_takes_a_change_back(client: Client) -> None:
     assert languages() == {"english"}
 
 
+def test_the_space_of_many_old_words_is_given_back(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rewording, "RECLAIM_FROM", 3)
+    fill("c", 4)
+    put(client, "german")
+    assert not Job.objects.filter(kind=Job.Kind.RECLAIM).exists()
+    work_off()
+    assert Job.objects.filter(kind=Job.Kind.RECLAIM).count() == 1
+
+
 def test_an_emptied_collection_has_the_new_language(client: Client) -> None:
     ingest("c", *FORMS)
     put(client, "german")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import uuid
 from typing import Any
 
 import pytest
@@ -283,7 +284,7 @@ class TestA3:
 
         monkeypatch.setattr(embedder(), "embed_query", counted)
         hits = query_cache().statistics().hits
-        query = "a question that no other test asks"
+        query = f"a question that nobody has asked {uuid.uuid4()}"
         with caplog.at_level(logging.INFO):
             search_collections(collection_names=["c", "d"], query=query)
             assert not [record for record in caplog.records if record.getMessage() == "embedding cache hit"]

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from core_app.ports import Vectors
+from core_app.ports import QueryEngine, Vectors
 from inference_app.services import CacheStatistics, QueryCache
 
 
@@ -18,6 +18,7 @@ class CountingEmbedder:
     """Remembers what it was asked for; the vector tells the texts apart."""
 
     dimension = 2
+    query_engine = QueryEngine(name="counting")
 
     def __init__(self, connection: str = "local", model: str = "small") -> None:
         self.connection = connection

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core_app.ports import AskedTerm, DenseHit, LexicalHit
+from core_app.ports import DenseHit, LexicalHit
 from search_app.fusion import Calibrated, Scale, calibrated_fusion
 from search_app.legs import Findings
 from search_app.modes import Fusion
 from search_app.ranking import Ranking, ranked
 from search_app.tuning import Tuning
-from search_app.weighing import OF_NAMES, USUAL, weight_of_words
 
 
 def fused(
@@ -114,32 +113,6 @@ def test_readme_8_the_formula_holds_for_any_scores(
     scores = [calibrated.score for calibrated in found.values()]
     assert scores == sorted(scores, reverse=True)
     assert set(found) == {*similarities, *words}
-
-
-def asked(term: str, *, weight: float = 1.0, idf: float = 1.0, rarity: float = 0.0) -> AskedTerm:
-    return AskedTerm(term=term, weight=weight, chunks=1, idf=idf, rarity=rarity)
-
-
-@pytest.mark.parametrize(
-    ("terms", "expected"),
-    [
-        ([], USUAL),
-        ([asked("a"), asked("b")], USUAL),
-        ([asked("a_b", rarity=1.0)], OF_NAMES),
-        ([asked("a_b", rarity=1.0), asked("c")], (USUAL + OF_NAMES) / 2),
-        ([asked("a_b", rarity=1.0, idf=3.0), asked("c")], USUAL + (OF_NAMES - USUAL) * 0.75),
-        # Nobody knows that name.
-        ([asked("a_b", rarity=1.0, weight=0.0), asked("c")], USUAL),
-        ([asked("a_b", rarity=1.0, weight=0.0)], USUAL),
-    ],
-)
-def test_c_req_002_names_make_words_weigh_more(terms: list[AskedTerm], expected: float) -> None:
-    assert weight_of_words(terms, own=None) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("own", [0.0, 0.3, 1.0])
-def test_the_collections_own_weight_comes_first(own: float) -> None:
-    assert weight_of_words([asked("a_b", rarity=1.0)], own=own) == own
 
 
 def order(found: Findings, *, fusion: Fusion = "calibrated", weight: float | None = None, depth: int = 10) -> Ranking:

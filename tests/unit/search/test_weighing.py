@@ -1,4 +1,4 @@
-"""How much words count beside meaning (README 8)."""
+"""How much words count beside meaning (README 8, C-REQ-002)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ def test_a_name_beside_words_counts_by_its_share() -> None:
     assert weight_of_words([term(1.0), term(0)], own=None) == pytest.approx(0.7)
     assert weight_of_words([term(0.5), term(0)], own=None) == pytest.approx(0.6)
     assert weight_of_words([term(1.0, weight=3.0), term(0)], own=None) == pytest.approx(0.8)
+    assert weight_of_words([term(1.0, idf=6.0), term(0)], own=None) == pytest.approx(0.8)
 
 
 def test_unknown_words_and_none_at_all() -> None:
     assert weight_of_words([], own=None) == 0.5
     assert weight_of_words([term(0, weight=0.0)], own=None) == 0.5
+    assert weight_of_words([term(1.0, weight=0.0)], own=None) == 0.5
+    assert weight_of_words([term(1.0, weight=0.0), term(0)], own=None) == 0.5
 
 
 @pytest.mark.parametrize("own", [0.0, 0.3, 1.0])
