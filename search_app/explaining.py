@@ -10,8 +10,9 @@ from core_app.ports import AskedTerm, TermShare
 from core_app.wiring import store
 from search_app.clock import Stage
 from search_app.emptiness import Survivors
+from search_app.findings import Findings
 from search_app.fusion import RRF_K
-from search_app.legs import Findings, alike
+from search_app.legs import alike
 from search_app.ranking import Ranking
 
 

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import nullcontext
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
-
-from django.db import OperationalError
-from psycopg.errors import QueryCanceled
 
 from collections_app.models import Collection
 from collections_app.services import space_of
-from collections_app.where_sql import filter_errors
-from core_app.errors import InvalidInput, Unavailable
-from core_app.ports import AskedTerm, Bm25, DenseHit, LexicalHit, Vectors
-from core_app.snapshot import guarded, limit_statements
+from core_app.errors import Unavailable
+from core_app.ports import Bm25, DenseHit, LexicalHit, Vectors
 from core_app.where import Where
 from core_app.wiring import app_settings, embedder, store
 from inference_app.services import embed_query
 from search_app.clock import Clock
+from search_app.findings import Findings
 from search_app.fusion import similarity
 from search_app.modes import Legs
 from search_app.results import SearchWarning
@@ -34,10 +28,16 @@ logger = logging.getLogger(__name__)
 #: Embeds while the database works on the words; such a thread never opens a connection of its own.
 _embedding = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1), thread_name_prefix="embed")
 
-#: Of all that can be wrong with a statement, what the caller can mend.
-_OF_THE_FILTER = ("invalid_where", "too_expensive")
-
-Found = TypeVar("Found")
+_WORDS_CUT = SearchWarning(
+    code="lexical_search_cut",
+    detail="The search by words was given up when the mode's time was over: results are by meaning.",
+)
+_MEANING_CUT = SearchWarning(
+    code="dense_search_cut",
+    detail="The search by meaning was given up when the mode's time was over: results are by words.",
+)
+#: Nobody waits longer for the model, whatever else there is to show; it may be loading.
+_LONGEST_EMBEDDING_SECONDS = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,87 +52,6 @@ class Looking:
     #: With so many found by words, meaning is given up when the time is over; None: never.
     enough: int | None
     where: Where | None
-
-
-@dataclass(kw_only=True)
-class Findings:
-    """What the legs found, how similar it is, and what went wrong meanwhile."""
-
-    #: Best first, of all collections together.
-    dense: list[DenseHit] = field(default_factory=list)
-    lexical: list[LexicalHit] = field(default_factory=list)
-    #: By chunk id, 0 to 1; chunks without a comparable vector are missing.
-    similarities: dict[int, float] = field(default_factory=dict)
-    #: The query's words; of several languages those of the first.
-    terms: Sequence[AskedTerm] = ()
-    #: How each leg looked, by collection or language.
-    ways: dict[str, str] = field(default_factory=dict)
-    vector: Vectors | None = None
-    warnings: list[SearchWarning] = field(default_factory=list)
-    _failures: list[Exception] = field(default_factory=list)
-    _succeeded: int = 0
-    #: Whether statements have less time than the setting gives them.
-    _is_bounded: bool = False
-
-    @property
-    def rankings(self) -> list[list[int]]:
-        """Chunk ids of each leg, best first."""
-        return [[hit.chunk_id for hit in self.dense], [hit.chunk_id for hit in self.lexical]]
-
-    def warn(self, code: str, detail: str) -> None:
-        warning = SearchWarning(code=code, detail=detail)
-        if warning not in self.warnings:
-            self.warnings.append(warning)
-
-    def attempt(
-        self,
-        code: str,
-        detail: str,
-        call: Callable[[], Found],
-        *,
-        where: Where | None = None,
-        seconds: float | None = None,
-        cut: str = "",
-    ) -> Found | None:
-        """Run statements that may fail: the rest still has a transaction then (B3.5).
-
-        What is wrong with the filter is the caller's mistake and raised. With `seconds` each has no more time
-        than that, and `cut` is said when it was too little.
-        """
-        try:
-            with filter_errors() if where is not None else nullcontext():
-                found = self._guarded(call, seconds, cut)
-        except Exception as error:
-            if isinstance(error, InvalidInput) and error.code in _OF_THE_FILTER:
-                raise
-            logger.exception("part of a search failed: %s", code)
-            self.warn(code, detail)
-            self._failures.append(error)
-            return None
-        self._succeeded += 1
-        return found
-
-    def _guarded(self, call: Callable[[], Found], seconds: float | None, cut: str) -> Found | None:
-        self._is_bounded = seconds is not None
-        try:
-            with guarded(seconds=seconds):
-                return call()
-        except OperationalError as error:
-            if seconds is None or not isinstance(error.__cause__, QueryCanceled):
-                raise
-            self.warn("dense_search_cut", cut)
-            return None
-
-    def end_bound(self) -> None:
-        """Give what follows the time that every statement has."""
-        if self._is_bounded:
-            limit_statements(app_settings().vector_database.statement_timeout_seconds)
-        self._is_bounded = False
-
-    def raise_if_nothing_worked(self) -> None:
-        """Raise the first failure when no leg gave an answer."""
-        if self._failures and not self._succeeded:
-            raise self._failures[0]
 
 
 def look(looking: Looking, findings: Findings, clock: Clock) -> None:
@@ -155,10 +74,13 @@ def look(looking: Looking, findings: Findings, clock: Clock) -> None:
     if looking.legs != "dense" or len(embedded) < len(looking.collections):
         searched = [c for c in looking.collections if looking.legs != "dense" or c not in embedded]
         with clock.stage("words"):
-            _lexical_leg(looking, searched, findings)
+            _lexical_leg(looking, searched, findings, seconds=_time_for_words(looking, embedded, clock))
     if future is not None:
         with clock.stage("embedding"):
             findings.vector = _finished(future, looking, findings, clock)
+    if findings.vector is None and findings.take_back(_WORDS_CUT):
+        with clock.stage("words again"):
+            _lexical_leg(looking, looking.collections, findings, seconds=None)
     if findings.vector is not None and looking.legs != "lexical":
         with clock.stage("meaning"):
             _dense_leg(looking, embedded, findings.vector, findings, clock)
@@ -180,11 +102,14 @@ def _is_embedded(collection: Collection) -> bool:
 
 def _finished(future: Future[Vectors], looking: Looking, findings: Findings, clock: Clock) -> Vectors | None:
     # Not `result(timeout)`: what an embedder raises may be a TimeoutError, too.
-    if not wait([future], timeout=_time_for_meaning(looking, findings, clock)).done:
-        findings.warn("embedding_cut", "The query was not embedded in the mode's time: words alone were searched.")
-        return None
+    seconds = _time_for_meaning(looking, findings, clock)
+    if not wait([future], timeout=_LONGEST_EMBEDDING_SECONDS if seconds is None else seconds).done:
+        if seconds is not None:
+            findings.warn("embedding_cut", "The query was not embedded in the mode's time: words alone were searched.")
+            return None
+        future.cancel()
     try:
-        return future.result()
+        return future.result(timeout=0)
     except Exception as error:
         logger.exception("the query could not be embedded")
         if looking.legs == "dense":
@@ -196,6 +121,13 @@ def _finished(future: Future[Vectors], looking: Looking, findings: Findings, clo
         return None
 
 
+def _time_for_words(looking: Looking, embedded: Sequence[Collection], clock: Clock) -> float | None:
+    """Seconds; None where meaning cannot take their place. They come first, and may take all of the mode's time."""
+    if looking.legs != "hybrid" or len(embedded) < len(looking.collections) or clock.budget_ms is None:
+        return None
+    return clock.budget_ms / 1000
+
+
 def _time_for_meaning(looking: Looking, findings: Findings, clock: Clock) -> float | None:
     """Seconds; None where nothing else was found that could be shown in its place."""
     if looking.enough is None or len(findings.lexical) < looking.enough or clock.budget_ms is None:
@@ -203,7 +135,9 @@ def _time_for_meaning(looking: Looking, findings: Findings, clock: Clock) -> flo
     return clock.seconds_left
 
 
-def _lexical_leg(looking: Looking, collections: Sequence[Collection], findings: Findings) -> None:
+def _lexical_leg(
+    looking: Looking, collections: Sequence[Collection], findings: Findings, *, seconds: float | None
+) -> None:
     """Collections that weigh words alike are searched as one, so that their scores can be compared."""
     hits: list[LexicalHit] = []
     for (store_name, bm25), those in alike(collections).items():
@@ -218,6 +152,8 @@ def _lexical_leg(looking: Looking, collections: Sequence[Collection], findings: 
                 where=looking.where,
             ),
             where=looking.where,
+            seconds=seconds,
+            cut=_WORDS_CUT,
         )
         if found is not None:
             hits += found.hits
@@ -249,15 +185,11 @@ def _dense_leg(
 ) -> None:
     ranked: list[tuple[float, DenseHit]] = []
     for collection in collections:
-        cut = ""
         seconds = _time_for_meaning(looking, findings, clock)
-        if seconds is not None:
-            cut = "The search by meaning was given up when the mode's time was over: results are by words."
-            if seconds <= 0:
-                findings.warn("dense_search_cut", cut)
-                break
-        found = _nearest(looking, collection, vector, findings, seconds, cut)
-        ranked += found
+        if seconds is not None and seconds <= 0:
+            findings.warn(_MEANING_CUT.code, _MEANING_CUT.detail)
+            break
+        ranked += _nearest(looking, collection, vector, findings, seconds)
     # One metric orders by distance; several can only be compared by similarity.
     ranked.sort(key=lambda entry: (-entry[0], entry[1].distance, entry[1].chunk_id))
     findings.dense = [hit for _, hit in ranked[: looking.depth]]
@@ -270,7 +202,6 @@ def _nearest(
     vector: Vectors,
     findings: Findings,
     seconds: float | None,
-    cut: str,
 ) -> list[tuple[float, DenseHit]]:
     assert collection.active_generation is not None
     space = space_of(collection.active_generation)
@@ -281,9 +212,10 @@ def _nearest(
         return [(similarity(hit.distance, metric=space.distance), hit) for hit in found.hits]
 
     detail = "The search by meaning failed: results are by words alone."
-    if seconds is not None:
-        seconds = min(seconds, app_settings().vector_database.statement_timeout_seconds)
-    return findings.attempt("dense_search_failed", detail, call, where=looking.where, seconds=seconds, cut=cut) or []
+    found = findings.attempt(
+        "dense_search_failed", detail, call, where=looking.where, seconds=seconds, cut=_MEANING_CUT
+    )
+    return found or []
 
 
 def _compare(collections: Sequence[Collection], vector: Vectors, findings: Findings) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from collections_app.models import Collection
 from core_app.wiring import store
 from search_app.explaining import HitExplanation
-from search_app.legs import Findings
+from search_app.findings import Findings
 from search_app.ranking import Ranking
 from search_app.results import Hit, make_hit
 from search_app.showing import Shown, texts_around

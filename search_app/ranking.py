@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from search_app.findings import Findings
 from search_app.fusion import Calibrated, Scale, calibrated_fusion, reciprocal_rank_fusion
-from search_app.legs import Findings
 from search_app.modes import Fusion
 from search_app.tuning import Tuning
 from search_app.weighing import weight_of_words

@@ -19,12 +19,13 @@ from search_app.diversity import maximal_marginal_relevance
 from search_app.emptiness import Survivors, survivors
 from search_app.explaining import Explanation, explain_hits
 from search_app.facets import count_values
-from search_app.legs import Findings, Looking, look
+from search_app.findings import Findings
+from search_app.legs import Looking, look
 from search_app.modes import MODES
 from search_app.presenting import present
 from search_app.query_log import remember, remember_failure
 from search_app.ranking import Ranking, ranked
-from search_app.results import Hit, SearchResult, ValueCount
+from search_app.results import Hit, SearchResult, SearchWarning, ValueCount
 from search_app.showing import MOST_SHOWN, Shown, chosen, count_results
 from search_app.tuning import Tuning, tuning_of
 
@@ -180,12 +181,20 @@ class _Search:
         return hits
 
     def _counted(self, kept: list[int]) -> dict[str, list[ValueCount]]:
+        seconds = self._clock.seconds_left
+        cut = SearchWarning(code="facets_cut", detail="The mode's time was over: values were not counted.")
+        if seconds <= 0:
+            self.findings.warn(cut.code, cut.detail)
+            return {}
         with self._clock.stage("facets"):
             counted = self.findings.attempt(
                 "facets_failed",
                 "The values could not be counted.",
                 lambda: count_values(chunk_ids=kept, fields=self._request.facets),
+                seconds=seconds,
+                cut=cut,
             )
+        self.findings.end_bound()
         return counted or {}
 
     def _found(self) -> tuple[list[int], list[Shown]]:
@@ -215,7 +224,7 @@ class _Search:
     def _goes_on(self, depth: int) -> bool:
         """Whether a leg might have more to give that is similar enough."""
         dense, least = self.findings.dense, self._tuning.min_score
-        if least is not None:
+        if least is not None and dense:
             return len(dense) >= depth and self.findings.similarities[dense[-1].chunk_id] >= least
         return any(len(ranking) >= depth for ranking in self.findings.rankings)
 

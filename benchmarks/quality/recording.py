@@ -124,7 +124,8 @@ def _asked(collection_id: int, query: str, text: str, places: dict[int, int]) ->
     from core_app.snapshot import snapshot
     from inference_app.services import embed_query
     from search_app.clock import Clock
-    from search_app.legs import Findings, Looking, look
+    from search_app.findings import Findings
+    from search_app.legs import Looking, look
 
     findings = Findings()
     with snapshot():

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from types import SimpleNamespace
 from typing import Any
 
@@ -273,16 +272,17 @@ def test_c_req_001_what_was_cut_is_told_at_every_door(
     assert [warning["code"] for warning in answer.json()["warnings"]] == ["embedding_cut"]
 
 
-def watch_bounds(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
-    """What parts of a search are given less time than the setting's."""
-    found: list[float | None] = []
+def watch_bounds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What the search by meaning is given, where it is given less than the setting's."""
+    found: list[float] = []
+    original = legs._nearest
 
-    def watched(*, seconds: float | None = None) -> AbstractContextManager[None]:
-        if seconds is not None:
-            found.append(seconds)
-        return guarded(seconds=seconds)
+    def watched(*given: Any) -> Any:
+        if given[-1] is not None:
+            found.append(given[-1])
+        return original(*given)
 
-    monkeypatch.setattr(legs, "guarded", watched)
+    monkeypatch.setattr(legs, "_nearest", watched)
     return found
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core_app.ports import DenseHit, LexicalHit
+from search_app.findings import Findings
 from search_app.fusion import Calibrated, Scale, calibrated_fusion
-from search_app.legs import Findings
 from search_app.modes import Fusion
 from search_app.ranking import Ranking, ranked
 from search_app.tuning import Tuning

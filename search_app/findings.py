@@ -1,0 +1,115 @@
+"""What the legs of a search found, and what went wrong meanwhile."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from django.db import OperationalError
+from psycopg.errors import QueryCanceled
+
+from collections_app.where_sql import filter_errors
+from core_app.errors import InvalidInput
+from core_app.ports import AskedTerm, DenseHit, LexicalHit, Vectors
+from core_app.snapshot import guarded, limit_statements
+from core_app.where import Where
+from core_app.wiring import app_settings
+from search_app.results import SearchWarning
+
+logger = logging.getLogger(__name__)
+
+#: Of all that can be wrong with a statement, what the caller can mend.
+_OF_THE_FILTER = ("invalid_where", "too_expensive")
+
+Found = TypeVar("Found")
+
+
+@dataclass(kw_only=True)
+class Findings:
+    """What the legs found, how similar it is, and what went wrong meanwhile."""
+
+    #: Best first, of all collections together.
+    dense: list[DenseHit] = field(default_factory=list)
+    lexical: list[LexicalHit] = field(default_factory=list)
+    #: By chunk id, 0 to 1; chunks without a comparable vector are missing.
+    similarities: dict[int, float] = field(default_factory=dict)
+    #: The query's words; of several languages those of the first.
+    terms: Sequence[AskedTerm] = ()
+    #: How each leg looked, by collection or language.
+    ways: dict[str, str] = field(default_factory=dict)
+    vector: Vectors | None = None
+    warnings: list[SearchWarning] = field(default_factory=list)
+    _failures: list[Exception] = field(default_factory=list)
+    _succeeded: int = 0
+    #: Whether statements have less time than the setting gives them.
+    _is_bounded: bool = False
+
+    @property
+    def rankings(self) -> list[list[int]]:
+        """Chunk ids of each leg, best first."""
+        return [[hit.chunk_id for hit in self.dense], [hit.chunk_id for hit in self.lexical]]
+
+    def warn(self, code: str, detail: str) -> None:
+        warning = SearchWarning(code=code, detail=detail)
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+
+    def take_back(self, warning: SearchWarning) -> bool:
+        """Whether it was said. It is no more."""
+        was_said = warning in self.warnings
+        self.warnings = [said for said in self.warnings if said != warning]
+        return was_said
+
+    def attempt(
+        self,
+        code: str,
+        detail: str,
+        call: Callable[[], Found],
+        *,
+        where: Where | None = None,
+        seconds: float | None = None,
+        cut: SearchWarning | None = None,
+    ) -> Found | None:
+        """Run statements that may fail: the rest still has a transaction then (B3.5).
+
+        What is wrong with the filter is the caller's mistake and raised. With `cut` they have `seconds` at most,
+        and it is said when that was too little.
+        """
+        try:
+            with filter_errors() if where is not None else nullcontext():
+                found = self._guarded(call, seconds, cut)
+        except Exception as error:
+            if isinstance(error, InvalidInput) and error.code in _OF_THE_FILTER:
+                raise
+            logger.exception("part of a search failed: %s", code)
+            self.warn(code, detail)
+            self._failures.append(error)
+            return None
+        self._succeeded += 1
+        return found
+
+    def _guarded(self, call: Callable[[], Found], seconds: float | None, cut: SearchWarning | None) -> Found | None:
+        most = app_settings().vector_database.statement_timeout_seconds
+        self._is_bounded = seconds is not None and seconds < most
+        try:
+            with guarded(seconds=seconds if self._is_bounded else None):
+                return call()
+        except OperationalError as error:
+            if cut is None or not self._is_bounded or not isinstance(error.__cause__, QueryCanceled):
+                raise
+            self.warn(cut.code, cut.detail)
+            return None
+
+    def end_bound(self) -> None:
+        """Give what follows the time that every statement has."""
+        if self._is_bounded:
+            limit_statements(app_settings().vector_database.statement_timeout_seconds)
+        self._is_bounded = False
+
+    def raise_if_nothing_worked(self) -> None:
+        """Raise the first failure when no leg gave an answer."""
+        if self._failures and not self._succeeded:
+            raise self._failures[0]

@@ -1,0 +1,122 @@
+"""C-REQ-001: words that take too long are given up where meaning can take their place, and so are counted values."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from collections_app.models import Collection
+from core_app.errors import Unavailable
+from core_app.wiring import store
+from search_app import legs
+from search_app.clock import Clock
+from tests.integration.search.asked import break_call, codes, filled, look, sources
+
+pytestmark = pytest.mark.django_db
+
+TEXTS = {"a": "The quick brown fox.", "b": "A lazy dog sleeps.", "c": "Foxes hunt at night.", "d": "A fox is no dog."}
+
+
+@pytest.fixture
+def collection(db: None, settings: Any) -> Collection:
+    section = settings.RAGSITE.search.model_copy(update={"cut_at_budget": True})
+    settings.RAGSITE = settings.RAGSITE.model_copy(update={"search": section})
+    return filled("c", TEXTS)
+
+
+@pytest.fixture
+def sleeping(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Words are not found within a mode's time when they are first looked for; how often they were."""
+    calls: list[int] = []
+    original = store("pgvector").lexical
+
+    def slow(**asked: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_sleep(25)")
+        return original(**asked)
+
+    monkeypatch.setattr(store("pgvector"), "lexical", slow)
+    return calls
+
+
+def no_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what comes after: this machine may be slow."""
+    monkeypatch.setattr(Clock, "seconds_left", property(lambda _: 60.0))
+
+
+@pytest.mark.parametrize("top_k", [2, 4])
+def test_meaning_answers_when_the_search_by_words_takes_too_long(
+    collection: Collection, sleeping: list[int], monkeypatch: pytest.MonkeyPatch, top_k: int
+) -> None:
+    no_time_is_over(monkeypatch)
+    found = look("fox", mode="fast", top_k=top_k)
+    assert (codes(found), sleeping) == (["lexical_search_cut"], [1])
+    assert sources(found) == sources(look("fox", mode="fast", top_k=top_k, legs="dense"))
+
+
+def test_without_meaning_the_words_get_the_time_they_need(
+    collection: Collection, sleeping: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*, text: str) -> Any:
+        raise RuntimeError("no model")
+
+    monkeypatch.setattr(legs, "embed_query", broken)
+    no_time_is_over(monkeypatch)
+    found = look("fox", mode="fast", top_k=2)
+    assert (codes(found), sleeping) == (["embedding_failed"], [1, 1])
+    assert {*sources(found)} <= {"a", "c", "d"}
+
+
+@pytest.mark.parametrize("asked", [{"patient": True}, {"legs": "lexical"}], ids=str)
+def test_words_are_never_cut_where_nothing_takes_their_place(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any]
+) -> None:
+    bounds: list[float | None] = []
+    original = legs._lexical_leg
+
+    def seen(*given: Any, seconds: float | None) -> None:
+        bounds.append(seconds)
+        original(*given, seconds=seconds)
+
+    monkeypatch.setattr(legs, "_lexical_leg", seen)
+    look("fox", mode="fast", top_k=2, **asked)
+    look("fox", mode="fast", top_k=2)
+    assert bounds == [None, 0.2]
+
+
+def test_words_that_fail_in_one_language_are_no_cut(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    break_call(monkeypatch, "lexical")
+    no_time_is_over(monkeypatch)
+    assert codes(look("fox", mode="fast", top_k=2)) == ["lexical_search_failed"]
+
+
+def test_nobody_waits_for_ever_for_a_model_that_hangs(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+
+    def hanging(*, text: str) -> Any:
+        assert go.wait(60)
+
+    monkeypatch.setattr(legs, "embed_query", hanging)
+    monkeypatch.setattr(legs, "_LONGEST_EMBEDDING_SECONDS", 0.01)
+    no_time_is_over(monkeypatch)
+    try:
+        assert codes(look("fox", top_k=4)) == ["embedding_failed"]
+        with pytest.raises(Unavailable):
+            look("fox", legs="dense")
+        assert not go.is_set()
+    finally:
+        go.set()
+
+
+def test_values_are_not_counted_when_the_time_is_over(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_time_is_over(monkeypatch)
+    assert [value.count for value in look("fox", top_k=4, facets=["source"]).facets["source"]] == [1, 1, 1, 1]
+    monkeypatch.setattr(Clock, "seconds_left", property(lambda _: 0.0))
+    found = look("fox", top_k=4, facets=["source"])
+    assert "facets_cut" in codes(found)
+    assert found.facets == {}
