@@ -80,6 +80,11 @@ class VectorDatabase(Section):
     statement_timeout_seconds: Annotated[float, Field(gt=0, le=600)] = Field(
         30.0, description="How long one statement of a search may run."
     )
+    word_cache_bytes: Annotated[int, Field(ge=0)] = Field(
+        128 * 1024 * 1024,
+        description="Most memory of one process for what it read of the word index; 0 reads it from the database each "
+        "time.",
+    )
     index_bytes: Annotated[int, Field(ge=0)] = Field(
         15_000_000,
         description="Vectors of a collection that together take so much get an index; fewer are compared one by one.",

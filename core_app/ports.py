@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,8 +111,9 @@ class DenseHit:
     distance: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class LexicalHit:
+class LexicalHit(NamedTuple):
+    """A tuple, since a hundred of them are made in a search: of dataclasses that takes a tenth of the words' time."""
+
     chunk_id: int
     #: BM25, above 0; larger is better.
     score: float

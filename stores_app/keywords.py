@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from psycopg import sql
 
 from collections_app.where_sql import Condition, condition
-from core_app.errors import Unavailable
 from core_app.ports import AskedTerm, Bm25, LexicalFound, LexicalHit, TermShare
 from core_app.sql import statement
 from core_app.where import Where
 from stores_app.lexical import bm25 as scoring
 from stores_app.lexical import names
 from stores_app.lexical.analysis import query_terms, weights
-from stores_app.lexical.blocks import find
-from stores_app.lexical.postings import CHUNK_ID, Mask, Postings, unpack_bitmap
+from stores_app.lexical.bm25 import Scores
+from stores_app.lexical.postings import CHUNK_ID, Postings
+from stores_app.segments import Segments
 from stores_app.transfer import ROOM, binary_cursor
 
 #: The best of the matches are asked first whether they pass a filter: so many for each that is wanted.
@@ -40,10 +40,11 @@ def best(
         return LexicalFound(hits=(), way="no words")
     scores = asked.scores()
     if where is None:
-        found, way = _with_ids(scoring.candidates(scores, limit=limit)), "all scored"
+        chosen, way = asked.best(scores, limit), "all scored"
     else:
-        found, way = _Filtered(asked, scores, condition(where), limit).best()
-    hits = [LexicalHit(chunk_id=chunk_id, score=score) for chunk_id, score in scoring.ordered(found, limit=limit)]
+        chosen, way = _Filtered(asked, scores, condition(where), limit).best()
+    ids, best_scores = scoring.ordered(*chosen, limit=limit)
+    hits = list(map(LexicalHit._make, zip(ids.tolist(), best_scores.tolist(), strict=True)))
     return LexicalFound(hits=hits, way=way, terms=asked.terms())
 
 
@@ -54,32 +55,30 @@ def shares(
     asked = _Asked.read(collection_ids, bm25, query)
     if asked is None:
         return {}
-    found: dict[int, list[TermShare]] = {}
-    wanted = np.asarray(sorted(set(chunk_ids)), CHUNK_ID)
-    for segment_id, ids in _members(list(asked.sizes)).items():
-        places = np.flatnonzero(np.isin(ids, wanted))
-        for place in places.tolist():
-            if of_chunk := asked.shares_at(segment_id, place):
-                found[int(ids[place])] = of_chunk
-    return found
+    ids = asked.segments.all_chunk_ids()
+    places = np.flatnonzero(np.isin(ids, np.asarray(sorted(set(chunk_ids)), CHUNK_ID))).tolist()
+    found = asked.segments.postings_at(sorted(asked.impacts), places)
+    return {int(ids[place]): asked.shares(postings) for place, postings in found.items()}
 
 
-@dataclass(kw_only=True)
+#: Chunk ids and their scores, two arrays of one length.
+_Scored = tuple[NDArray[np.int64], Scores]
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Asked:
-    """A query, and what one statement returns of the collections for its terms."""
+    """A query, and what the segments in use have of its terms."""
 
-    collection_ids: Sequence[int]
     bm25: Bm25
+    collection_ids: Sequence[int]
     all_terms: Sequence[str]
-    live: int = 0
-    live_length: int = 0
-    sizes: dict[int, int] = field(default_factory=dict)
-    #: The terms that chunks have, in how many, and what each counts.
-    postings: Mapping[str, Mapping[int, Postings]] = field(default_factory=dict)
-    chunks: Mapping[str, int] = field(default_factory=dict)
-    weights: Mapping[str, float] = field(default_factory=dict)
+    segments: Segments
+    #: The terms that chunks have, how rare each is, and what it counts.
+    impacts: Mapping[str, scoring.Impacts]
+    idfs: Mapping[str, float]
+    weights: Mapping[str, float]
     #: Of those that are names.
-    rarities: Mapping[str, float] = field(default_factory=dict)
+    rarities: Mapping[str, float]
 
     @classmethod
     def read(cls, collection_ids: Sequence[int], bm25: Bm25, query: str) -> _Asked | None:
@@ -88,169 +87,103 @@ class _Asked:
         if not asked or not collection_ids:
             return None
         terms = sorted({term.term for term in asked})
-        read = cls(
-            collection_ids=collection_ids,
+        segments = Segments.in_use(collection_ids, language=bm25.language)
+        impacts = segments.impacts(terms, bm25)
+        chunks = {term: found.chunks for term, found in impacts.items()}
+        rarities = names.rarities(asked, chunks)
+        idfs = {term: scoring.idf(chunks=segments.corpus.chunks, df=df) for term, df in chunks.items()}
+        return cls(
             bm25=bm25,
+            collection_ids=collection_ids,
             all_terms=terms,
+            segments=segments,
+            impacts=impacts,
+            idfs=idfs,
+            weights=names.raised(weights(asked, impacts), idfs=idfs, rarities=rarities),
+            rarities=rarities,
         )
-        read._take(terms)
-        read.chunks = {term: sum(len(one.ordinals) for one in found.values()) for term, found in read.postings.items()}
-        read.rarities = names.rarities(asked, read.chunks)
-        idfs = {term: scoring.idf(chunks=read.live, df=df) for term, df in read.chunks.items()}
-        read.weights = names.raised(weights(asked, read.postings), idfs=idfs, rarities=read.rarities)
-        return read
 
-    def _take(self, terms: list[str]) -> None:
-        dead: dict[int, Mask] = {}
-        found: dict[str, dict[int, Postings]] = {}
-        with binary_cursor() as cursor:
-            cursor.execute(
-                statement(ROOM, "lexical"),
-                {"collection_ids": list(self.collection_ids), "language": self.bm25.language, "terms": terms},
-            )
-            for term, segment_id, data, size, live, live_length in cursor.fetchall():
-                if term is None:
-                    self.sizes[segment_id] = size
-                    self.live += live
-                    self.live_length += live_length
-                    if data:
-                        dead[segment_id] = unpack_bitmap(data, size=size)
-                elif (postings := find(term, data)) is not None:
-                    found.setdefault(term, {})[segment_id] = postings
-        self.postings = scoring.live_postings(found, dead)
+    def scores(self) -> Scores:
+        factors = {term: self.weights[term] * idf for term, idf in self.idfs.items()}
+        return scoring.score(self.impacts, factors=factors, size=self.segments.size)
 
-    @property
-    def corpus(self) -> scoring.Corpus:
-        return scoring.Corpus(chunks=self.live, length=self.live_length)
-
-    def scores(self) -> dict[int, scoring.Scores]:
-        return scoring.score(
-            postings=self.postings,
-            weights=self.weights,
-            sizes=self.sizes,
-            corpus=self.corpus,
-            k1=self.bm25.k1,
-            b=self.bm25.b,
-        )
+    def best(self, scores: Scores, limit: int) -> _Scored:
+        """A few more than the best `limit`."""
+        places = scoring.candidates(scores, starts=self.segments.starts, limit=limit)
+        return self.segments.chunk_ids(places), scores[places]
 
     def terms(self) -> list[AskedTerm]:
         return [self._term(term) for term in self.all_terms]
 
     def _term(self, term: str) -> AskedTerm:
-        chunks = self.chunks.get(term, 0)
+        is_known = term in self.impacts
         return AskedTerm(
             term=term,
-            weight=self.weights.get(term, 0.0),
-            chunks=chunks,
-            idf=scoring.idf(chunks=self.live, df=chunks),
+            weight=self.weights[term] if is_known else 0.0,
+            chunks=self.impacts[term].chunks if is_known else 0,
+            idf=self.idfs[term] if is_known else scoring.idf(chunks=self.segments.corpus.chunks, df=0),
             rarity=self.rarities.get(term, 0.0),
         )
 
-    def shares_at(self, segment_id: int, ordinal: int) -> list[TermShare]:
-        """In the order in which scoring adds them up."""
+    def shares(self, postings: Mapping[str, Postings]) -> list[TermShare]:
+        """What each term adds to the score of a chunk with these, one of each, in the order of the sum."""
+        average, k1, b = self.segments.corpus.average, self.bm25.k1, self.bm25.b
         found = []
-        for term in sorted(self.postings):
-            postings = self.postings[term].get(segment_id)
-            at = None if postings is None else int(np.searchsorted(postings.ordinals, ordinal))
-            if postings is None or at is None or at == len(postings.ordinals) or postings.ordinals[at] != ordinal:
-                continue
-            one = postings.between(at, at + 1)
-            about = self._term(term)
-            share = scoring.shares(
-                one, weight=about.weight * about.idf, average=self.corpus.average, k1=self.bm25.k1, b=self.bm25.b
-            )
-            found.append(
-                TermShare(
-                    term=term,
-                    weight=about.weight,
-                    idf=about.idf,
-                    frequency=int(one.frequencies[0]),
-                    length=int(one.lengths[0]),
-                    share=float(share[0]),
-                )
-            )
+        for term in sorted(postings):
+            one, weight, idf = postings[term], self.weights[term], self.idfs[term]
+            (share,) = scoring.shares(one, factor=weight * idf, average=average, k1=k1, b=b).tolist()
+            frequency, length = int(one.frequencies[0]), int(one.lengths[0])
+            found.append(TermShare(term=term, weight=weight, idf=idf, frequency=frequency, length=length, share=share))
         return found
 
 
 class _Filtered:
     """The best of the scored chunks that pass a filter: whichever is less work, asking them or finding all that do."""
 
-    def __init__(self, asked: _Asked, scores: dict[int, scoring.Scores], narrowed: Condition, limit: int) -> None:
+    def __init__(self, asked: _Asked, scores: Scores, narrowed: Condition, limit: int) -> None:
         self._asked = asked
         self._scores = scores
         self._narrowed = narrowed
         self._limit = limit
-        self._matches = sum(int(np.count_nonzero(found)) for found in scores.values())
+        self._matches = int(np.count_nonzero(scores))
 
-    def best(self) -> tuple[list[tuple[int, float]], str]:
-        passed: list[tuple[int, float]] = []
-        looked = 0
+    def best(self) -> tuple[_Scored, str]:
+        passed: list[_Scored] = []
+        looked = found = 0
         wanted = max(_FIRST_LOOK * self._limit, _LEAST_LOOKED)
         for _ in range(2):
-            passed += self._pass_of_the_next(wanted)
+            passed.append(self._pass_of_the_next(wanted))
+            found += len(passed[-1][0])
             looked = min(looked + wanted, self._matches)
-            if len(passed) >= self._limit or looked == self._matches:
-                return passed, "best first, then filtered"
+            if found >= self._limit or looked == self._matches:
+                return _together(passed), "best first, then filtered"
             # As many pass of the next as of those; one that none passed may have been just short of one.
-            wanted = round(1.5 * (self._limit - len(passed)) * looked / max(len(passed), 1))
+            wanted = round(1.5 * (self._limit - found) * looked / max(found, 1))
             if min(wanted, self._matches - looked) > _MOST_LOOKED:
                 break
-        return passed + self._best_of_all_passing(), "filter first"
+        return _together([*passed, self._best_of_all_passing()]), "filter first"
 
-    def _pass_of_the_next(self, count: int) -> list[tuple[int, float]]:
+    def _pass_of_the_next(self, count: int) -> _Scored:
         """Those that pass of the best so many, which are not looked at again."""
-        chosen = scoring.candidates(self._scores, limit=count)
-        with_ids = _with_ids(chosen)
-        places = {chunk_id: place for (chunk_id, _), place in zip(with_ids, chosen, strict=True)}
-        next_best = scoring.ordered(with_ids, limit=count)
-        for chunk_id, _ in next_best:
-            self._scores[places[chunk_id].segment_id][places[chunk_id].ordinal] = 0.0
-        passing = set(self._ids("passing", chunk_ids=[chunk_id for chunk_id, _ in next_best]))
-        return [(chunk_id, score) for chunk_id, score in next_best if chunk_id in passing]
+        places = scoring.candidates(self._scores, starts=self._asked.segments.starts, limit=count)
+        ids, scores = self._asked.segments.chunk_ids(places), self._scores[places]
+        best = np.lexsort((ids, -scores))[:count]
+        self._scores[places[best]] = 0.0
+        ids, scores = ids[best], scores[best]
+        passes = np.isin(ids, self._ids("passing", chunk_ids=ids.tolist()))
+        return ids[passes], scores[passes]
 
-    def _best_of_all_passing(self) -> list[tuple[int, float]]:
-        passing = np.asarray(self._ids("all_passing", collection_ids=list(self._asked.collection_ids)), CHUNK_ID)
-        for segment_id, ids in _members(list(self._scores)).items():
-            self._scores[segment_id][~np.isin(ids, passing)] = 0.0
-        return _with_ids(scoring.candidates(self._scores, limit=self._limit))
+    def _best_of_all_passing(self) -> _Scored:
+        passing = self._ids("all_passing", collection_ids=list(self._asked.collection_ids))
+        self._scores[~np.isin(self._asked.segments.all_chunk_ids(), passing)] = 0.0
+        return self._asked.best(self._scores, self._limit)
 
-    def _ids(self, name: str, **params: list[int]) -> list[int]:
+    def _ids(self, name: str, **params: list[int]) -> NDArray[np.int64]:
         with binary_cursor() as cursor:
             text = sql.SQL(statement(ROOM, name)).format(where=self._narrowed.sql)
             cursor.execute(text, {**params, **self._narrowed.params})
-            return [row[0] for row in cursor.fetchall()]
+            return np.asarray([row[0] for row in cursor.fetchall()], CHUNK_ID)
 
 
-def _members(segment_ids: list[int]) -> dict[int, NDArray[np.int64]]:
-    """The chunk ids of whole segments, by ordinal."""
-    with binary_cursor() as cursor:
-        cursor.execute(statement(ROOM, "segment_ids"), {"segment_ids": segment_ids})
-        found = {segment_id: np.frombuffer(data, CHUNK_ID) for segment_id, data in cursor.fetchall()}
-    if len(found) < len(segment_ids):
-        raise _changed()
-    return found
-
-
-def _with_ids(candidates: Sequence[scoring.Candidate]) -> list[tuple[int, float]]:
-    """Chunk id and score of each candidate, in their order."""
-    if not candidates:
-        return []
-    with binary_cursor() as cursor:
-        cursor.execute(
-            statement(ROOM, "chunk_ids"),
-            {
-                "segment_ids": [candidate.segment_id for candidate in candidates],
-                "ordinals": [candidate.ordinal for candidate in candidates],
-            },
-        )
-        ids = {
-            (segment_id, ordinal): int.from_bytes(data, "little", signed=True)
-            for segment_id, ordinal, data in cursor.fetchall()
-        }
-    if len(ids) < len(candidates):
-        raise _changed()
-    return [(ids[candidate.segment_id, candidate.ordinal], candidate.score) for candidate in candidates]
-
-
-def _changed() -> Unavailable:
-    return Unavailable("The collection was changed while it was searched. Try again.", code="index_changed")
+def _together(parts: Sequence[_Scored]) -> _Scored:
+    return np.concatenate([ids for ids, _ in parts]), np.concatenate([scores for _, scores in parts])

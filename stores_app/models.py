@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.contrib.postgres.functions import RandomUUID
 from django.db import models
 from pgvector.django import VectorField
 
@@ -49,6 +50,12 @@ class Segment(models.Model):
     #: Of a collection that was emptied, or has another language by now: no part of its index any more, but its postings
     #: are not deleted yet.
     retired = models.BooleanField(default=False, db_default=False)
+    #: What is remembered of the segment is found by: no other has it, not even one with the same id after the database
+    #: was restored from a backup. Together with the digest of the tombstones it says all that the segment holds.
+    identity = models.UUIDField(db_default=RandomUUID(), editable=False)
+    buried = models.GeneratedField(
+        expression=models.Func("dead", function="sha256"), output_field=models.BinaryField(), db_persist=True
+    )
 
 
 class PostingBlock(models.Model):

@@ -13,8 +13,6 @@ from stores_app.lexical import bm25
 from stores_app.lexical.analysis import QueryTerm, document_terms, query_terms
 from stores_app.lexical.postings import Postings
 
-_SEGMENT = 0
-
 
 class Words:
     """The words of a recording's chunks."""
@@ -49,15 +47,14 @@ class Words:
 
     def scores(self, weights: Mapping[str, float]) -> NDArray[np.float64]:
         """The score of every chunk."""
-        found = bm25.score(
-            postings={term: {_SEGMENT: self._postings(term)} for term in weights if term in self._places},
-            weights=weights,
-            sizes={_SEGMENT: self.chunks},
-            corpus=bm25.Corpus(chunks=self.chunks, length=int(self.lengths.sum())),
-            k1=self._k1,
-            b=self._b,
-        )
-        return found.get(_SEGMENT, np.zeros(self.chunks))
+        corpus = bm25.Corpus(chunks=self.chunks, length=int(self.lengths.sum()))
+        found = {
+            term: bm25.impacts([(0, self._postings(term))], alive=None, average=corpus.average, k1=self._k1, b=self._b)
+            for term in weights
+            if term in self._places
+        }
+        factors = {term: weights[term] * self.idf(term) for term in found}
+        return bm25.score(found, factors=factors, size=self.chunks)
 
     def _postings(self, term: str) -> Postings:
         places, counts = np.asarray(self._places[term]).T

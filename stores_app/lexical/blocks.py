@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from struct import unpack_from
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,12 +73,13 @@ class SegmentPostings:
     def of(cls, blocks: Iterable[bytes]) -> SegmentPostings:
         """The reverse of `blocks`, given in the order of their terms. Raises ValueError for other bytes."""
         parts = [_Block(data) for data in blocks]
+        postings = [part.all for part in parts]
         counts = np.concatenate([np.zeros(1, np.int64), *(part.counts for part in parts)])
         return cls(
             terms=[name.decode() for part in parts for name in part.names],
             bounds=np.cumsum(counts),
-            ordinals=np.concatenate([np.empty(0, ORDINAL), *(part.all.ordinals for part in parts)]),
-            frequencies=np.concatenate([np.empty(0, FREQUENCY), *(part.all.frequencies for part in parts)]),
+            ordinals=np.concatenate([np.empty(0, ORDINAL), *(found.ordinals for found in postings)]),
+            frequencies=np.concatenate([np.empty(0, FREQUENCY), *(found.frequencies for found in postings)]),
         )
 
 
@@ -85,12 +87,13 @@ def find(term: str, block: bytes) -> Postings | None:
     """The term's postings if they are in the block, as views of its bytes. Raises ValueError for other bytes."""
     found = _Block(block)
     name = term.encode()
+    if found.names == [name]:
+        return found.all
     try:
         place = found.names.index(name)
     except ValueError:
         return None
-    start = int(found.counts[:place].sum())
-    return found.all.between(start, start + int(found.counts[place]))
+    return found.postings(sum(found.counts[:place]), found.counts[place])
 
 
 class _Block:
@@ -98,20 +101,35 @@ class _Block:
 
     def __init__(self, data: bytes) -> None:
         terms = int.from_bytes(data[: _COUNT.itemsize], "little")
-        ordinals_at = _COUNT.itemsize * (1 + terms)
-        self.counts = np.frombuffer(data, _COUNT, terms, _COUNT.itemsize)
-        count = int(self.counts.sum())
-        lengths_at = ordinals_at + ORDINAL.itemsize * count
-        frequencies_at = lengths_at + LENGTH.itemsize * count
-        names_at = frequencies_at + FREQUENCY.itemsize * count
+        self._data = data
+        self._ordinals_at = _COUNT.itemsize * (1 + terms)
+        if self._ordinals_at > len(data):
+            raise _no_block(data)
+        # Of so few numbers numpy is slower.
+        self.counts = unpack_from(f"<{terms}I", data, _COUNT.itemsize)
+        self._count = sum(self.counts)
+        names_at = self._ordinals_at + _POSTING_BYTES * self._count
         self.names = data[names_at:].split(_SEPARATOR)
         if names_at > len(data) or len(self.names) != terms:
-            raise ValueError(f"These {len(data)} bytes are no block of postings.")
-        self.all = Postings(
-            ordinals=np.frombuffer(data, ORDINAL, count, ordinals_at),
-            frequencies=np.frombuffer(data, FREQUENCY, count, frequencies_at),
-            lengths=np.frombuffer(data, LENGTH, count, lengths_at),
+            raise _no_block(data)
+
+    @property
+    def all(self) -> Postings:
+        return self.postings(0, self._count)
+
+    def postings(self, start: int, count: int) -> Postings:
+        """So many of them, in the order of the terms."""
+        lengths_at = self._ordinals_at + ORDINAL.itemsize * self._count
+        frequencies_at = lengths_at + LENGTH.itemsize * self._count
+        return Postings(
+            ordinals=np.frombuffer(self._data, ORDINAL, count, self._ordinals_at + ORDINAL.itemsize * start),
+            frequencies=np.frombuffer(self._data, FREQUENCY, count, frequencies_at + FREQUENCY.itemsize * start),
+            lengths=np.frombuffer(self._data, LENGTH, count, lengths_at + LENGTH.itemsize * start),
         )
+
+
+def _no_block(data: bytes) -> ValueError:
+    return ValueError(f"These {len(data)} bytes are no block of postings.")
 
 
 def _firsts(sizes: NDArray[np.int64]) -> list[int]:

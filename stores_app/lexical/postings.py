@@ -33,11 +33,35 @@ class Postings:
     #: Terms of the whole chunk, repeated here so that scoring needs no second look-up.
     lengths: NDArray[np.uint32]
 
+    @classmethod
+    def joined(cls, parts: Sequence[Postings]) -> Postings:
+        """One after the other."""
+        return cls(
+            ordinals=np.concatenate([np.empty(0, ORDINAL), *(part.ordinals for part in parts)]),
+            frequencies=np.concatenate([np.empty(0, FREQUENCY), *(part.frequencies for part in parts)]),
+            lengths=np.concatenate([np.empty(0, LENGTH), *(part.lengths for part in parts)]),
+        )
+
+    def alone(self) -> Postings:
+        """The same without the bytes around them, which views of them hold in memory."""
+        return Postings(ordinals=self.ordinals.copy(), frequencies=self.frequencies.copy(), lengths=self.lengths.copy())
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.ordinals.nbytes + self.frequencies.nbytes + self.lengths.nbytes
+
     def between(self, start: int, end: int) -> Postings:
         """Those at `start` and after it, before `end`."""
         return Postings(
             ordinals=self.ordinals[start:end], frequencies=self.frequencies[start:end], lengths=self.lengths[start:end]
         )
+
+    def at(self, ordinal: int) -> Postings | None:
+        """The one of this ordinal."""
+        place = int(np.searchsorted(self.ordinals, ordinal))
+        is_there = place < len(self.ordinals) and self.ordinals[place] == ordinal
+        return self.between(place, place + 1) if is_there else None
 
     def where(self, chosen: Mask) -> Postings:
         """Those at which `chosen` is true."""

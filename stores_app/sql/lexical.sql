@@ -1,18 +1,15 @@
--- All that scoring needs, in one statement and so from one snapshot: every segment of the collections that is in use
--- in the language (its sizes; its tombstones where it has some), then of each segment the block where each of the query's terms is,
--- if the segment has it at all.
--- Plan: index on stores_segment.collection_id; a descent of the primary key (segment_id, first_term) for each pair.
+-- What is read of segments to score a query: every one of them (its tombstones where they are wanted), then of each the
+-- block where each of the terms is, if the segment has it at all.
+-- Plan: the primary key of stores_segment; a descent of the primary key (segment_id, first_term) for each pair.
 WITH used AS MATERIALIZED (
-    SELECT id, dead, size, live, live_length
+    SELECT id, buried, CASE WHEN id = ANY(%(with_dead)s::bigint[]) THEN dead END AS dead
     FROM stores_segment
-    WHERE collection_id = ANY(%(collection_ids)s::bigint[])
-      AND language = %(language)s
-      AND NOT retired
+    WHERE id = ANY(%(segment_ids)s::bigint[])
 )
-SELECT NULL::text AS term, id AS segment_id, dead AS data, size, live, live_length
+SELECT NULL::text AS term, id AS segment_id, dead AS data, buried
 FROM used
 UNION ALL
-SELECT asked.term, used.id, block.data, NULL, NULL, NULL
+SELECT asked.term, used.id, block.data, NULL
 FROM used
 CROSS JOIN unnest(%(terms)s::text[]) AS asked (term)
 CROSS JOIN LATERAL (

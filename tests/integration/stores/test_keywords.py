@@ -18,9 +18,10 @@ from collections_app.models import Chunk
 from core_app.errors import InvalidInput
 from core_app.ports import AskedTerm, Bm25, LexicalFound, LexicalHit, TermShare
 from core_app.where import And, Compare, Not, Or, Where, matches
-from stores_app import keywords
+from stores_app import keywords, segments
 from stores_app.lexical.analysis import PART_WEIGHT
 from stores_app.lexical.bm25 import idf
+from stores_app.lexical.memory import Memory
 from tests.integration.stores.shelf import Shelf, new_shelf
 
 pytestmark = pytest.mark.django_db
@@ -125,15 +126,16 @@ def test_a_filtered_search_takes_few_statements_however_many_segments(
     filled: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted = {}
+    monkeypatch.setattr(segments, "memory", lambda: Memory(limit=0))
     for look, where in ((AS_SHIPPED, "half"), (IN_TWO_STEPS, "half"), (FILTER_FIRST, "few")):
         look_like(monkeypatch, look)
         with CaptureQueriesContext(connection) as queries:
             search([filled], "alpha beta gamma", limit=3, where=FILTERS[where])
         counted[look] = len(queries)
-    # The postings; then for each step ids and filter; at last all that pass, whole segments, and winners.
-    assert counted[AS_SHIPPED] == 3
-    assert counted[IN_TWO_STEPS] <= 8
-    assert counted[FILTER_FIRST] <= 6
+    # Segments and postings; then for each step ids and filter; at last all that pass, whole segments, and winners.
+    assert counted[AS_SHIPPED] == 4
+    assert counted[IN_TWO_STEPS] <= 9
+    assert counted[FILTER_FIRST] <= 7
 
 
 SHAPES = st.tuples(

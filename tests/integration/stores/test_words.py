@@ -11,12 +11,11 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core_app.errors import InvalidInput, Unavailable
+from core_app.errors import InvalidInput
 from core_app.ports import Bm25, IndexedChunk
 from core_app.sql import statement
-from stores_app import compaction, keywords, words
+from stores_app import compaction, words
 from stores_app.lexical.analysis import document_terms
-from stores_app.lexical.bm25 import Candidate
 from stores_app.models import PostingBlock, Segment, Vector
 from tests.integration.stores.shelf import Shelf, new_shelf
 from tests.unit.stores.reference import bm25
@@ -62,12 +61,13 @@ def test_a_query_without_a_known_word_finds_nothing(shelf: Shelf, query: str) ->
     assert shelf.words(query) == []
 
 
-def test_a_search_takes_two_statements_however_many_words_and_segments(shelf: Shelf) -> None:
+def test_a_search_takes_three_statements_however_many_words_and_segments(shelf: Shelf) -> None:
+    """Where nothing is remembered; see test_remembered.py."""
     for index in range(5):
         shelf.add({f"{index}": f"alpha beta gamma delta {index}"})
     with CaptureQueriesContext(connection) as queries:
         assert len(shelf.words("alpha beta gamma delta")) == 5
-    assert len(queries) == 2
+    assert len(queries) == 3
 
 
 def test_one_write_is_one_segment_in_the_order_of_chunk_ids(shelf: Shelf) -> None:
@@ -183,15 +183,6 @@ def test_deleting_a_collection_takes_its_index_along(shelf: Shelf) -> None:
         cursor.execute("DELETE FROM collections_collection WHERE id = %s", [shelf.collection.pk])
     assert segments(shelf) == []
     assert not PostingBlock.objects.exists()
-
-
-def test_a_merge_between_two_statements_is_told_instead_of_losing_results(shelf: Shelf) -> None:
-    shelf.add({"a": "alpha"})
-    (segment,) = segments(shelf)
-    words.drop_segments([segment.pk])
-    with pytest.raises(Unavailable) as caught:
-        keywords._with_ids([Candidate(segment_id=segment.pk, ordinal=0, score=1.0)])
-    assert caught.value.code == "index_changed"
 
 
 def test_small_segments_are_merged_and_no_result_changes(shelf: Shelf) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from stores_app.lexical import blocks, building
 from stores_app.lexical.analysis import document_terms, query_terms, weights
 from stores_app.lexical.blocks import SegmentPostings, find
-from stores_app.lexical.bm25 import Corpus, candidates, idf, live_postings, ordered, score
+from stores_app.lexical.bm25 import Corpus, candidates, idf, impacts, ordered, score
 from stores_app.lexical.building import build, merge
 from stores_app.lexical.postings import Members, Postings
 from tests.unit.stores.reference import bm25
@@ -73,19 +73,27 @@ class InMemoryIndex:
     def search(
         self, asked: Mapping[str, float], *, limit: int, k1: float = K1, b: float = B
     ) -> list[tuple[int, float]]:
-        found = {term: self.postings(term) for term in asked}
-        known = live_postings(found, {key: part.dead for key, part in self.members.items() if part.dead.any()})
-        corpus = Corpus(
-            chunks=sum(part.live for part in self.members.values()),
-            length=sum(part.live_length for part in self.members.values()),
-        )
-        sizes = {key: part.size for key, part in self.members.items()}
-        scores = score(postings=known, weights=asked, sizes=sizes, corpus=corpus, k1=k1, b=b)
-        best = [
-            (int(self.members[winner.segment_id].chunk_ids[winner.ordinal]), winner.score)
-            for winner in candidates(scores, limit=limit)
-        ]
-        return ordered(best, limit=limit)
+        parts = list(self.members.values())
+        starts = dict(zip(self.members, np.cumsum([0, *(part.size for part in parts)]).tolist(), strict=False))
+        corpus = Corpus(chunks=sum(part.live for part in parts), length=sum(part.live_length for part in parts))
+        dead = np.concatenate([np.empty(0, np.bool_), *(part.dead for part in parts)])
+        known = {}
+        for term in asked:
+            found = impacts(
+                [(starts[key], postings) for key, postings in self.postings(term).items()],
+                alive=~dead if dead.any() else None,
+                average=corpus.average,
+                k1=k1,
+                b=b,
+            )
+            if found.chunks:
+                known[term] = found
+        factors = {term: asked[term] * idf(chunks=corpus.chunks, df=found.chunks) for term, found in known.items()}
+        scores = score(known, factors=factors, size=len(dead))
+        places = candidates(scores, starts=np.array(list(starts.values()), np.int64), limit=limit)
+        ids = np.concatenate([np.empty(0, np.int64), *(part.chunk_ids for part in parts)])
+        best, best_scores = ordered(ids[places], scores[places], limit=limit)
+        return list(zip(best.tolist(), best_scores.tolist(), strict=True))
 
 
 def test_the_formula_of_lucene_by_hand() -> None:
@@ -175,13 +183,36 @@ def test_ties_across_segments_go_to_the_smaller_id() -> None:
 
 
 def test_no_more_than_the_limit_of_each_segment_is_looked_up_for_ties() -> None:
-    index = InMemoryIndex()
-    index.add({key: ["a"] for key in range(1000)})
-    found = {"a": index.postings("a")}
-    scores = score(
-        postings=found, weights={"a": 1.0}, sizes={1: 1000}, corpus=Corpus(chunks=1000, length=1000), k1=K1, b=B
-    )
-    assert [winner.ordinal for winner in candidates(scores, limit=3)] == [0, 1, 2]
+    found = candidates(np.ones(1000), starts=np.array([0, 10, 990]), limit=3)
+    assert found.tolist() == [0, 1, 2, 10, 11, 12, 990, 991, 992]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    seed=st.integers(0, 2**20),
+    size=st.sampled_from([0, 1, 999, 2048, 2049, 5000, 30_000]),
+    share=st.sampled_from([0.0, 0.001, 0.05, 0.5, 1.0]),
+    values=st.sampled_from([1, 3, 50, 10**9]),
+    limit=st.integers(1, 400),
+)
+def test_candidates_contain_the_best_with_the_lowest_ids_among_equals(
+    seed: int, size: int, share: float, values: int, limit: int
+) -> None:
+    """Of few scores and of many, distinct and mostly equal, rare and everywhere."""
+    chance = np.random.default_rng(seed)
+    scores = np.where(chance.random(size) < share, chance.integers(1, values, size, endpoint=True) / values, 0.0)
+    bounds = np.unique(chance.integers(0, size + 1, 3))
+    starts = np.concatenate([[0], bounds[(bounds > 0) & (bounds < size)]])
+    # Ids ascend within a segment alone.
+    ids = chance.permutation(len(starts))[np.searchsorted(starts, np.arange(size), side="right") - 1] * size
+    ids = ids + np.arange(size)
+    found = candidates(scores, starts=starts, limit=limit)
+    assert len(found) == len(set(found.tolist()))
+    everything = np.flatnonzero(scores)
+    expected, _ = ordered(ids[everything], scores[everything], limit=limit)
+    best, best_scores = ordered(ids[found], scores[found], limit=limit)
+    assert best.tolist() == expected.tolist()
+    assert (best_scores > 0).all()
 
 
 @pytest.mark.parametrize("limit", [0, -1])
