@@ -36,16 +36,17 @@ def binary_cursor(kind: type[_Cursor] = psycopg.Cursor) -> CursorWrapper:
     # Not `django.db.connection`, which finds the connection anew each time that one of its attributes is asked for.
     connection = connections[DEFAULT_DB_ALIAS]
     connection.ensure_connection()
-    cursor = kind(connection.connection)
+    is_logged = connection.queries_logged
+    # Of a prepared statement psycopg does not keep the text that Django's query log asks for.
+    cursor = (psycopg.Cursor if is_logged else kind)(connection.connection)
     cursor.format = Format.BINARY
     cursor.adapters.register_dumper(Vector, _PackedVector)
     # With Django's exceptions, its query log and whatever wraps execution.
-    wrapper = CursorDebugWrapper if connection.queries_logged else CursorWrapper
-    return wrapper(cursor, connection)
+    return (CursorDebugWrapper if is_logged else CursorWrapper)(cursor, connection)
 
 
 class Preparing(_Cursor):
-    """For statements that take longer to plan than to run, and of which no value changes the plan."""
+    """For statements that take longer to plan than to run, and that one plan for any values serves well."""
 
     def execute(self, *given: Any, **options: Any) -> Self:
         # Django turns preparing off for a connection, for the sake of poolers that share one between transactions.

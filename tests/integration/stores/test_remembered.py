@@ -117,7 +117,7 @@ def test_b1_3_after_any_writes_a_warm_search_is_a_cold_one(
             else:
                 patched.setattr(words, "_DELETED_AT_ONCE", count)
                 with shelf.locked():
-                    words.empty(collection_id=shelf.collection.pk)
+                    words.forget(collection_id=shelf.collection.pk)
             for _ in range(2):
                 assert everything(shelf) == afresh(lambda: everything(shelf))
             assert memory.size <= limit

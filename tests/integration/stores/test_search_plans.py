@@ -86,12 +86,34 @@ def test_a_reading_of_all_rows_would_be_seen(filled: Collection) -> None:
         assert read_whole("\n".join(line for (line,) in cursor.fetchall())) == ["collections_chunk"]
 
 
-def test_the_postings_of_a_query(filled: Collection) -> None:
-    asked = {"collection_ids": [filled.pk], "language": "english", "terms": ["alpha", "beta", "snake_case"]}
-    found = plan("stores_app", "lexical", asked)
+def plan_for_any_values(name: str, params: Mapping[str, str]) -> str:
+    """What Postgres may come to run of a statement that is prepared."""
+    text: str = statement("stores_app", name)
+    for number, key in enumerate(params, start=1):
+        text = text.replace(f"%({key})s", f"${number}")
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        cursor.execute(f"PREPARE prepared AS {text}")
+        cursor.execute(f"EXPLAIN EXECUTE prepared ({', '.join(['%s'] * len(params))})", list(params.values()))
+        found = "\n".join(line for (line,) in cursor.fetchall())
+        cursor.execute("DEALLOCATE prepared")
+    return found
+
+
+def test_the_segments_in_use(filled: Collection) -> None:
+    found = plan("stores_app", "segments_in_use", {"collection_ids": f"{{{filled.pk}}}", "language": "english"})
     assert read_whole(found) == []
-    assert re.search(r"Index Scan( Backward)? using stores_postingblock_pkey", found)
-    assert "Sort" not in found, "the last block that can have the term is one step of the index"
+    assert "stores_segment_collection_id" in found
+
+
+def test_the_postings_of_a_query(filled: Collection) -> None:
+    ids = list(Segment.objects.filter(collection=filled).values_list("pk", flat=True))
+    asked: dict[str, list[Any]] = {"segment_ids": ids, "with_dead": ids[:2], "terms": ["alpha", "beta", "snake_case"]}
+    listed = {key: "{" + ",".join(f"{value}" for value in values) + "}" for key, values in asked.items()}
+    for found in (plan("stores_app", "lexical", asked), plan_for_any_values("lexical", listed)):
+        assert read_whole(found) == []
+        assert re.search(r"Index Scan( Backward)? using stores_postingblock_pkey", found)
+        assert "Sort" not in found, "the last block that can have the term is one step of the index"
 
 
 def test_the_chunks_of_segments(filled: Collection) -> None:
