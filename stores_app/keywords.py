@@ -91,6 +91,7 @@ class _Asked:
         impacts = segments.impacts(terms, bm25)
         chunks = {term: found.chunks for term, found in impacts.items()}
         rarities = names.rarities(asked, chunks)
+        least = {name: impacts[name].least for name in rarities}
         idfs = {term: scoring.idf(chunks=segments.corpus.chunks, df=df) for term, df in chunks.items()}
         return cls(
             bm25=bm25,
@@ -99,7 +100,7 @@ class _Asked:
             segments=segments,
             impacts=impacts,
             idfs=idfs,
-            weights=names.raised(weights(asked, impacts), idfs=idfs, rarities=rarities),
+            weights=names.raised(weights(asked, impacts), idfs=idfs, rarities=rarities, least=least),
             rarities=rarities,
         )
 

@@ -4,12 +4,13 @@ An identifier is a term that stands for a whole name (`hook.player.connected`), 
 collection knows and that is no plain number. It is rare by min(1, RARE / df): wholly in up to RARE chunks, half in
 twice as many.
 
-    weight(t) = w(t) (1 + rarity(t) (max(BOOST, DOMINANCE * rest / mass(t)) - 1))       mass(t) = w(t) idf(t)
+    weight(t) = w(t) (1 + rarity(t) (max(BOOST, DOMINANCE rest / (mass(t) least(t))) - 1))       mass(t) = w(t) idf(t)
     share     = sum over identifiers of rarity(t) mass'(t) / sum over all terms of mass'(t)
     lexical weight of the fusion = LEAST + (MOST - LEAST) share
 
-`rest` is the mass of all that is no identifier, and mass' that with the new weights: a rare identifier counts at least
-BOOST times, and as much as all other words together. A query without one is standard BM25 and weighs both legs alike.
+`rest` is the mass of all that is no identifier, `least` the smallest share of its mass that one adds where it is, and
+mass' the mass with the new weights: a rare identifier counts at least BOOST times, and as much as all other words
+together can. A query without one is standard BM25 and weighs both legs alike.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def weigh(words: Words, text: str, rule: Rule) -> Weighed:
     masses = {term: weight * words.idf(term) for term, weight in known.items()}
     rest = sum(mass for term, mass in masses.items() if term not in rarities)
     boosts = {
-        term: 1 + rarity * (max(rule.boost, rule.dominance * rest / masses[term]) - 1)
+        term: 1 + rarity * (max(rule.boost, rule.dominance * rest / masses[term] / _least(words, term)) - 1)
         for term, rarity in rarities.items()
     }
     raised = {term: mass * boosts.get(term, 1.0) for term, mass in masses.items()}
@@ -61,6 +62,10 @@ def weigh(words: Words, text: str, rule: Rule) -> Weighed:
         terms={term: weight * boosts.get(term, 1.0) for term, weight in known.items()},
         lexical_weight=rule.least + (rule.most - rule.least) * share,
     )
+
+
+def _least(words: Words, term: str) -> float:
+    return max(names.LEAST, words.impacts(term).least)
 
 
 def identifiers(asked: list[QueryTerm], words: Words) -> set[str]:

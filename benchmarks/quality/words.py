@@ -45,14 +45,14 @@ class Words:
     def __contains__(self, term: object) -> bool:
         return term in self._places
 
+    def impacts(self, term: str) -> bm25.Impacts:
+        """Of a known term."""
+        corpus = bm25.Corpus(chunks=self.chunks, length=int(self.lengths.sum()))
+        return bm25.impacts([(0, self._postings(term))], alive=None, average=corpus.average, k1=self._k1, b=self._b)
+
     def scores(self, weights: Mapping[str, float]) -> NDArray[np.float64]:
         """The score of every chunk."""
-        corpus = bm25.Corpus(chunks=self.chunks, length=int(self.lengths.sum()))
-        found = {
-            term: bm25.impacts([(0, self._postings(term))], alive=None, average=corpus.average, k1=self._k1, b=self._b)
-            for term in weights
-            if term in self._places
-        }
+        found = {term: self.impacts(term) for term in weights if term in self._places}
         factors = {term: weights[term] * self.idf(term) for term in found}
         return bm25.score(found, factors=factors, size=self.chunks)
 

@@ -50,6 +50,11 @@ class Impacts:
         return len(self.places)
 
     @property
+    def least(self) -> float:
+        """The smallest impact. There must be one."""
+        return float(self.impacts.min())
+
+    @property
     def size(self) -> int:
         """In bytes."""
         return self.places.nbytes + self.impacts.nbytes

@@ -4,10 +4,12 @@ A name is a term that stands for a whole identifier (`hook.player.connected`), o
 not a plain number (`12`, `0.5`, `3-4`), if the collection has it. It is rare by min(1, RARE / df): wholly in up to RARE
 chunks, half in twice as many.
 
-    weight(t) = w(t) (1 + rarity(t) (max(BOOST, rest / mass(t)) - 1))       mass(t) = w(t) idf(t)
+    weight(t) = w(t) (1 + rarity(t) (max(BOOST, rest / (mass(t) least(t))) - 1))       mass(t) = w(t) idf(t)
 
-`rest` is the mass of all that is no name: a rare name counts at least BOOST times, and as much as all other words
-together. A query without one is standard BM25. Measured in docs/benchmarks.md.
+`rest` is the mass of all that is no name, more than these words can add to any score; `least` is the smallest share of
+its mass that the name adds where it is (`bm25.Impacts`), but LEAST at least. So a rare name counts BOOST times or more,
+and for more than all other words together, in chunks up to some ten times as long as others. A query without a name is
+standard BM25. Measured in docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from stores_app.lexical.analysis import QueryTerm
 
 RARE = 10
 BOOST = 2.0
+LEAST = 0.1
 #: Shorter ones, such as `1a`, name nothing.
 _SHORTEST = 3
 _DIGIT = re.compile(r"\d")
@@ -35,14 +38,23 @@ def rarities(asked: Iterable[QueryTerm], chunks: Mapping[str, int]) -> dict[str,
 
 
 def raised(
-    weights: Mapping[str, float], *, idfs: Mapping[str, float], rarities: Mapping[str, float]
+    weights: Mapping[str, float],
+    *,
+    idfs: Mapping[str, float],
+    rarities: Mapping[str, float],
+    least: Mapping[str, float],
 ) -> dict[str, float]:
-    """The weights of the known terms, those of names raised; `idfs` has the terms that the collection knows."""
+    """The weights of the known terms, those of names raised.
+
+    `idfs` has the terms that the collection knows; `least` has the names: above 0, below 1.
+    """
     masses = {term: weights[term] * idf for term, idf in idfs.items()}
     rest = sum(mass for term, mass in masses.items() if term not in rarities)
-    return {
-        term: weights[term] * (1 + rarities.get(term, 0.0) * (max(BOOST, rest / masses[term]) - 1)) for term in masses
+    boosts = {
+        term: 1 + rarity * (max(BOOST, rest / (masses[term] * max(LEAST, least[term]))) - 1)
+        for term, rarity in rarities.items()
     }
+    return {term: weights[term] * boosts.get(term, 1.0) for term in masses}
 
 
 def _has_number(term: str) -> bool:

@@ -294,3 +294,13 @@ def test_an_emptied_index_is_out_of_sight_at_once_and_its_statistics_with_it(
         cursor.execute(statement("stores_app", "drop_retired_segments"), {"most": 10})
     assert [segment.retired for segment in segments(shelf)] == [False]
     assert PostingBlock.objects.filter(segment__collection=shelf.collection).count() == 1
+
+
+def test_c_req_002_no_repetition_of_other_words_outranks_a_rare_name(shelf: Shelf) -> None:
+    """Frequency counts for less and less, and length against: what the other words say thrice is still less."""
+    long = "hook.player.connected is called by the server when somebody has come in and everything was loaded. " * 3
+    shelf.add(
+        {"name": long, "drowning": "command arguments " * 20, "a": "command", "b": "arguments", "c": "unlike all this"}
+    )
+    query = "which command arguments after hook.player.connected"
+    assert next(name for name, _ in shelf.words(query)) == "name"

@@ -12,13 +12,17 @@ from stores_app.lexical.analysis import query_terms, weights
 CORPUS = 1000
 
 
-def asked(query: str, **chunks: int) -> tuple[dict[str, float], dict[str, float]]:
-    """What each term counts, and the names; `chunks` are the terms that the collection has."""
+def asked(query: str, *, least: float = 1.0, **chunks: int) -> tuple[dict[str, float], dict[str, float]]:
+    """What each term counts, and the names; `chunks` are the terms that the collection has.
+
+    Wherever a name is, it adds at least the share `least` of its mass.
+    """
     terms = query_terms(query, "english")
     known = {term.replace("__", "."): count for term, count in chunks.items()}
     rarities = names.rarities(terms, known)
     idfs = {term: bm25.idf(chunks=CORPUS, df=df) for term, df in known.items()}
-    return names.raised(weights(terms, known), idfs=idfs, rarities=rarities), rarities
+    leasts = dict.fromkeys(rarities, least)
+    return names.raised(weights(terms, known), idfs=idfs, rarities=rarities, least=leasts), rarities
 
 
 def test_a_query_without_names_is_standard_bm25() -> None:
@@ -27,15 +31,16 @@ def test_a_query_without_names_is_standard_bm25() -> None:
     assert rarities == {}
 
 
-def test_c_req_002_a_rare_name_counts_as_much_as_all_other_words() -> None:
+@pytest.mark.parametrize(("least", "counted"), [(1.0, 1.0), (0.4, 0.4), (0.1, 0.1), (0.01, names.LEAST)])
+def test_c_req_002_a_rare_name_counts_as_much_as_all_other_words(least: float, counted: float) -> None:
     query = "what is the best way to call create_module when the server starts again after winter"
     known = {"create_module": 1, "creat": 200, "modul": 300, "best": 50, "way": 80, "call": 90, "server": 400}
     known |= {"start": 100, "winter": 2}
-    found, rarities = asked(query, **known)
+    found, rarities = asked(query, least=least, **known)
     assert rarities == {"create_module": 1.0}
     masses = {term: weight * bm25.idf(chunks=CORPUS, df=known[term]) for term, weight in found.items()}
     others = sum(mass for term, mass in masses.items() if term != "create_module")
-    assert masses["create_module"] == pytest.approx(others)
+    assert counted * masses["create_module"] == pytest.approx(others)
     assert {term: weight for term, weight in found.items() if term in ("best", "server")} == {"best": 1, "server": 1}
 
 
@@ -74,6 +79,7 @@ def test_no_term_ever_counts_less(query: str, chunks: int) -> None:
     known = dict.fromkeys((term.term for term in terms), chunks)
     plain = weights(terms, known)
     idfs = {term: bm25.idf(chunks=CORPUS, df=df) for term, df in known.items()}
-    raised = names.raised(plain, idfs=idfs, rarities=names.rarities(terms, known))
+    rarities = names.rarities(terms, known)
+    raised = names.raised(plain, idfs=idfs, rarities=rarities, least=dict.fromkeys(rarities, 0.3))
     assert raised.keys() == plain.keys()
     assert all(raised[term] >= plain[term] - 1e-12 for term in plain)
