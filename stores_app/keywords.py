@@ -91,7 +91,7 @@ class _Asked:
         impacts = segments.impacts(terms, bm25)
         chunks = {term: found.chunks for term, found in impacts.items()}
         rarities = names.rarities(asked, chunks)
-        least = {name: impacts[name].least for name in rarities}
+        least = {name: impacts[name].least for name in names.made_of_words(asked, rarities)}
         idfs = {term: scoring.idf(chunks=segments.corpus.chunks, df=df) for term, df in chunks.items()}
         return cls(
             bm25=bm25,

@@ -8,9 +8,9 @@ twice as many.
     share     = sum over identifiers of rarity(t) mass'(t) / sum over all terms of mass'(t)
     lexical weight of the fusion = LEAST + (MOST - LEAST) share
 
-`rest` is the mass of all that is no identifier, `least` the smallest share of its mass that one adds where it is, and
-mass' the mass with the new weights: a rare identifier counts at least BOOST times, and as much as all other words
-together can. A query without one is standard BM25 and weighs both legs alike.
+`rest` is the mass of all that is no identifier, `least` the smallest share of its mass that one made of words adds where it
+is, 1 for others, and mass' the mass with the new weights: a rare identifier counts at least BOOST times, and as much as
+all other words together. A query without one is standard BM25 and weighs both legs alike.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ def weigh(words: Words, text: str, rule: Rule) -> Weighed:
     rarities = {term: min(1.0, rule.rare / words.df(term)) for term in identifiers(asked, words)}
     masses = {term: weight * words.idf(term) for term, weight in known.items()}
     rest = sum(mass for term, mass in masses.items() if term not in rarities)
+    least = {term: max(names.LEAST, words.impacts(term).least) for term in names.made_of_words(asked, rarities)}
     boosts = {
-        term: 1 + rarity * (max(rule.boost, rule.dominance * rest / masses[term] / _least(words, term)) - 1)
+        term: 1 + rarity * (max(rule.boost, rule.dominance * rest / masses[term] / least.get(term, 1.0)) - 1)
         for term, rarity in rarities.items()
     }
     raised = {term: mass * boosts.get(term, 1.0) for term, mass in masses.items()}
@@ -62,10 +63,6 @@ def weigh(words: Words, text: str, rule: Rule) -> Weighed:
         terms={term: weight * boosts.get(term, 1.0) for term, weight in known.items()},
         lexical_weight=rule.least + (rule.most - rule.least) * share,
     )
-
-
-def _least(words: Words, term: str) -> float:
-    return max(names.LEAST, words.impacts(term).least)
 
 
 def identifiers(asked: list[QueryTerm], words: Words) -> set[str]:

@@ -6,15 +6,17 @@ chunks, half in twice as many.
 
     weight(t) = w(t) (1 + rarity(t) (max(BOOST, rest / (mass(t) least(t))) - 1))       mass(t) = w(t) idf(t)
 
-`rest` is the mass of all that is no name, more than these words can add to any score; `least` is the smallest share of
-its mass that the name adds where it is (`bm25.Impacts`), but LEAST at least. So a rare name counts BOOST times or more,
-and for more than all other words together, in chunks up to some ten times as long as others. A query without a name is
-standard BM25. Measured in docs/benchmarks.md.
+`rest` is the mass of all that is no name, more than these words can add to any score. So a rare name counts BOOST times
+or more, and as much as all other words together. Where it is made of words, `least` is the smallest share of its mass
+that it adds to a chunk (`bm25.Impacts`), but LEAST at least: then no repetition of the other words outranks it, in
+chunks up to some ten times as long as others. It is 1 for other names (`IL-10`, `E501`, `mRNA`): in prose they are
+words like others. A query without a name is standard BM25. Measured in docs/benchmarks.md.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from stores_app.lexical.analysis import QueryTerm
@@ -37,6 +39,15 @@ def rarities(asked: Iterable[QueryTerm], chunks: Mapping[str, int]) -> dict[str,
     return {name: min(1.0, RARE / chunks[name]) for name in found}
 
 
+def made_of_words(asked: Iterable[QueryTerm], rarities: Mapping[str, float]) -> set[str]:
+    """Of the names those that only a program is likely to have: `my_app`, `Group.command`, `createModule`."""
+    words: Counter[str] = Counter()
+    for term in asked:
+        if len(term.term) >= _SHORTEST and term.term.isalpha():
+            words.update(term.wholes)
+    return {name for name in rarities if "." in name or "_" in name or (words[name] > 1 and "-" not in name)}
+
+
 def raised(
     weights: Mapping[str, float],
     *,
@@ -46,12 +57,12 @@ def raised(
 ) -> dict[str, float]:
     """The weights of the known terms, those of names raised.
 
-    `idfs` has the terms that the collection knows; `least` has the names: above 0, below 1.
+    `idfs` has the terms that the collection knows, `least` the names that are `made_of_words`: above 0, below 1.
     """
     masses = {term: weights[term] * idf for term, idf in idfs.items()}
     rest = sum(mass for term, mass in masses.items() if term not in rarities)
     boosts = {
-        term: 1 + rarity * (max(BOOST, rest / (masses[term] * max(LEAST, least[term]))) - 1)
+        term: 1 + rarity * (max(BOOST, rest / (masses[term] * max(LEAST, least.get(term, 1.0)))) - 1)
         for term, rarity in rarities.items()
     }
     return {term: weights[term] * boosts.get(term, 1.0) for term in masses}

@@ -21,7 +21,7 @@ def asked(query: str, *, least: float = 1.0, **chunks: int) -> tuple[dict[str, f
     known = {term.replace("__", "."): count for term, count in chunks.items()}
     rarities = names.rarities(terms, known)
     idfs = {term: bm25.idf(chunks=CORPUS, df=df) for term, df in known.items()}
-    leasts = dict.fromkeys(rarities, least)
+    leasts = dict.fromkeys(names.made_of_words(terms, rarities), least)
     return names.raised(weights(terms, known), idfs=idfs, rarities=rarities, least=leasts), rarities
 
 
@@ -83,3 +83,28 @@ def test_no_term_ever_counts_less(query: str, chunks: int) -> None:
     raised = names.raised(plain, idfs=idfs, rarities=rarities, least=dict.fromkeys(rarities, 0.3))
     assert raised.keys() == plain.keys()
     assert all(raised[term] >= plain[term] - 1e-12 for term in plain)
+
+
+@pytest.mark.parametrize(
+    ("query", "known", "expected"),
+    [
+        ("my_app", {"my_app": 1}, True),
+        ("Group.command", {"group.command": 1}, True),
+        ("createModule", {"createmodule": 1}, True),
+        ("IL-10", {"il-10": 1}, False),
+        ("E501", {"e501": 1}, False),
+        ("mRNA", {"mrna": 1}, False),
+        ("U+20AC", {"20ac": 1}, False),
+        ("GluR1-alpha-beta", {"glur1-alpha-beta": 1}, False),
+    ],
+)
+def test_names_that_only_programs_have(query: str, known: dict[str, int], expected: bool) -> None:
+    terms = query_terms(query, "english")
+    rarities = names.rarities(terms, known)
+    assert rarities
+    assert bool(names.made_of_words(terms, rarities)) is expected
+
+
+def test_other_names_count_as_much_as_all_other_words_wherever_they_are() -> None:
+    known = {"il-10": 1, "receptor": 100, "cell": 300}
+    assert asked("IL-10 receptor cells", least=0.2, **known) == asked("IL-10 receptor cells", **known)
