@@ -8,9 +8,9 @@ twice as many.
     share     = sum over identifiers of rarity(t) mass'(t) / sum over all terms of mass'(t)
     lexical weight of the fusion = LEAST + (MOST - LEAST) share
 
-`rest` is the mass of all that is no identifier, `least` the smallest share of its mass that one made of words adds where it
-is, 1 for others, and mass' the mass with the new weights: a rare identifier counts at least BOOST times, and as much as
-all other words together. A query without one is standard BM25 and weighs both legs alike.
+`rest` is the mass of all that is no identifier, and mass' the mass with the new weights. `least` is the smallest share
+of its mass that an identifier made of words adds where it is, and 1 for others. So a rare one counts at least BOOST
+times, and as much as all other words together. A query without one is standard BM25 and weighs both legs alike.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from search_app.forgetting import count_before, forget_due
 from search_app.models import QueryLog
 from search_app.modes import MODE_NAMES
 from search_app.services import search, search_collections
-from stores_app import keywords, search_plan, selectivity
+from stores_app import keywords, search_plan, segments, selectivity
 from stores_app.transfer import binary_cursor
 from tests.integration.search.asked import SMALL, codes, filled, look, sentence
 
@@ -95,8 +95,9 @@ def _crowded(db: None) -> None:
 
 @contextmanager
 def explained() -> Iterator[dict[str, str]]:
-    """By its text the plan of each statement on tables that runs inside."""
+    """By its text the plan of each statement on tables that runs inside, where no words are remembered."""
     plans: dict[str, str] = {}
+    segments.memory.cache_clear()
 
     def explain(execute: Any, query: Any, params: Any, many: bool, context: Any) -> Any:
         text = query.as_string() if isinstance(query, sql.Composable) else query
