@@ -213,7 +213,11 @@ class _Search:
                 )
             if count_results(shown, group_size=request.group_size) >= request.limit or not self._goes_on(depth):
                 return kept, shown
-            if depth >= DEEPEST or self._clock.seconds_left <= 0:
+            if self._clock.seconds_left <= 0:
+                detail = "The mode's time was over: the legs looked no deeper, and there may be more results."
+                self.findings.warn("depth_cut", detail)
+                return kept, shown
+            if depth >= DEEPEST:
                 detail = f"Many passages fell together: of the best {depth:,} there were no more results."
                 self.findings.warn("candidates_cut", detail)
                 return kept, shown

@@ -21,6 +21,7 @@ from ingest_app.work import run_job
 from search_app import legs as both_legs
 from search_app import services
 from search_app.asking import Expansion
+from search_app.clock import Clock
 from search_app.results import Hit, SearchResult
 from search_app.services import search
 from tests.integration.ingest.filling import JSON, ingest, never
@@ -271,3 +272,9 @@ def test_where_it_looks_no_deeper_it_says_so(orchard: None, monkeypatch: pytest.
     monkeypatch.setattr(services, "DEEPEST", 110)
     found = look("plum", top_k=4)
     assert (len(found.hits), [warning.code for warning in found.warnings]) == (1, ["candidates_cut"])
+
+
+def test_c_req_001_it_looks_no_deeper_when_the_time_is_over(orchard: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Clock, "seconds_left", property(lambda _: 0.0))
+    found = look("plum", top_k=4)
+    assert (len(found.hits), [warning.code for warning in found.warnings]) == (1, ["depth_cut"])
