@@ -17,8 +17,8 @@ from django.db import close_old_connections
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
-#: More requests wait their turn. Most of them wait for the database, which has a few connections for all.
-THREADS = 40
+#: More requests wait their turn. Far more than work at a time: some wait for a job, or for whom they send to.
+THREADS = 256
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]

@@ -57,7 +57,7 @@ class Findings:
         if warning not in self.warnings:
             self.warnings.append(warning)
 
-    def take_back(self, warning: SearchWarning) -> bool:
+    def unsay(self, warning: SearchWarning) -> bool:
         """Whether it was said. It is no more."""
         was_said = warning in self.warnings
         self.warnings = [said for said in self.warnings if said != warning]
@@ -88,20 +88,23 @@ class Findings:
             self.warn(code, detail)
             self._failures.append(error)
             return None
-        self._succeeded += 1
+        if found is not None:
+            self._succeeded += 1
         return found
 
     def _guarded(self, call: Callable[[], Found], seconds: float | None, cut: SearchWarning | None) -> Found | None:
-        most = app_settings().vector_database.statement_timeout_seconds
-        self._is_bounded = seconds is not None and seconds < most
+        is_bounded = seconds is not None and seconds < app_settings().vector_database.statement_timeout_seconds
         try:
-            with guarded(seconds=seconds if self._is_bounded else None):
-                return call()
+            with guarded(seconds=seconds if is_bounded else None):
+                found = call()
         except OperationalError as error:
-            if cut is None or not self._is_bounded or not isinstance(error.__cause__, QueryCanceled):
+            if cut is None or not is_bounded or not isinstance(error.__cause__, QueryCanceled):
                 raise
             self.warn(cut.code, cut.detail)
             return None
+        # What fails is taken back together with its bound: that of before holds again.
+        self._is_bounded = is_bounded
+        return found
 
     def end_bound(self) -> None:
         """Give what follows the time that every statement has."""

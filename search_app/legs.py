@@ -78,12 +78,13 @@ def look(looking: Looking, findings: Findings, clock: Clock) -> None:
     if future is not None:
         with clock.stage("embedding"):
             findings.vector = _finished(future, looking, findings, clock)
-    if findings.vector is None and findings.take_back(_WORDS_CUT):
-        with clock.stage("words again"):
-            _lexical_leg(looking, looking.collections, findings, seconds=None)
     if findings.vector is not None and looking.legs != "lexical":
         with clock.stage("meaning"):
             _dense_leg(looking, embedded, findings.vector, findings, clock)
+    if not findings.dense and findings.unsay(_WORDS_CUT):
+        # Meaning did not take their place.
+        with clock.stage("words again"):
+            _lexical_leg(looking, looking.collections, findings, seconds=None)
     findings.raise_if_nothing_worked()
     if findings.vector is not None:
         with clock.stage("similarities"):
@@ -106,8 +107,10 @@ def _finished(future: Future[Vectors], looking: Looking, findings: Findings, clo
     if not wait([future], timeout=_LONGEST_EMBEDDING_SECONDS if seconds is None else seconds).done:
         if seconds is not None:
             findings.warn("embedding_cut", "The query was not embedded in the mode's time: words alone were searched.")
-            return None
+        # Of those that have not begun: nobody waits for it any more.
         future.cancel()
+        if seconds is not None:
+            return None
     try:
         return future.result(timeout=0)
     except Exception as error:

@@ -11,6 +11,10 @@ from search_app.modes import Fusion
 from search_app.tuning import Tuning
 from search_app.weighing import weight_of_words
 
+#: The first so many of each leg make its scale, however deep it looked: so the order does not depend on how many
+#: results are wanted.
+SCALED = 100
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ranking:
@@ -25,7 +29,7 @@ class Ranking:
     lexical_weight: float = 0.0
 
 
-def ranked(findings: Findings, *, tuning: Tuning, depth: int) -> Ranking:
+def ranked(findings: Findings, *, tuning: Tuning) -> Ranking:
     """Merge the legs (B4), and re-order them by calibrated scores where that is wanted (README 8)."""
     rrf = reciprocal_rank_fusion(findings.rankings)
     if tuning.fusion == "rrf" or not findings.dense or not findings.lexical:
@@ -33,9 +37,11 @@ def ranked(findings: Findings, *, tuning: Tuning, depth: int) -> Ranking:
         return Ranking(scores=rrf, fusion="rrf", rrf=rrf)
     similarities = findings.similarities
     lexical = {hit.chunk_id: hit.score for hit in findings.lexical}
-    dense_scale = Scale.of([similarities[hit.chunk_id] for hit in findings.dense])
-    # What a leg that found fewer than it was asked for did not find, has no word of the query.
-    lexical_scale = Scale.of(list(lexical.values()), floor=0.0 if len(lexical) < depth else None)
+    dense_scale = Scale.of([similarities[hit.chunk_id] for hit in findings.dense[:SCALED]])
+    # Where words found no more, the rest has none of them.
+    lexical_scale = Scale.of(
+        [hit.score for hit in findings.lexical[:SCALED]], floor=0.0 if len(lexical) < SCALED else None
+    )
     weight = weight_of_words(findings.terms, own=tuning.lexical_weight)
     calibrated = calibrated_fusion(
         list(rrf),

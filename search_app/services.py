@@ -201,29 +201,46 @@ class _Search:
         """What is similar enough, and what of it is shown; looked for deeper where too much of it fell together."""
         request = self._request
         depth = max(self._mode.depth, app_settings().search.candidates, 2 * request.limit)
-        while True:
-            self._look(depth)
-            kept = self._similar_enough()
-            with self._clock.stage("passages"):
-                shown = chosen(
-                    ranked=self._diverse(kept),
-                    limit=request.limit,
-                    expand=request.expand,
-                    group_size=request.group_size,
-                )
-            if count_results(shown, group_size=request.group_size) >= request.limit or not self._goes_on(depth):
-                return kept, shown
-            if self._clock.seconds_left <= 0:
-                detail = "The mode's time was over: the legs looked no deeper, and there may be more results."
-                self.findings.warn("depth_cut", detail)
-                return kept, shown
+        kept, shown = self._at(depth)
+        while count_results(shown, group_size=request.group_size) < request.limit and self._goes_on(depth):
             if depth >= DEEPEST:
                 detail = f"Many passages fell together: of the best {depth:,} there were no more results."
                 self.findings.warn("candidates_cut", detail)
-                return kept, shown
+                break
             depth = min(DEEPEST, DEEPER * depth)
-            # What went wrong before may not go wrong again, and was so all the same.
-            self.findings = Findings(warnings=self.findings.warnings)
+            deeper = self._deeper(depth) if self._clock.seconds_left > 0 else None
+            if deeper is None:
+                self.findings.warn("depth_cut", "The legs could not look deeper: there may be more results.")
+                break
+            kept, shown = deeper
+        return kept, shown
+
+    def _deeper(self, depth: int) -> tuple[list[int], list[Shown]] | None:
+        """The same at another depth; None where something goes wrong that did not before, which changes nothing."""
+        before = self.findings, self.ranking
+        self.findings = Findings()
+        try:
+            found = self._at(depth)
+        except Exception:
+            logger.exception("a search that looked deeper failed")
+            found = None
+        if found is None or {one.code for one in self.findings.warnings} - {one.code for one in before[0].warnings}:
+            self.findings, self.ranking = before
+            return None
+        self.findings.warnings = before[0].warnings
+        return found
+
+    def _at(self, depth: int) -> tuple[list[int], list[Shown]]:
+        self._look(depth)
+        kept = self._similar_enough()
+        with self._clock.stage("passages"):
+            shown = chosen(
+                ranked=self._diverse(kept),
+                limit=self._request.limit,
+                expand=self._request.expand,
+                group_size=self._request.group_size,
+            )
+        return kept, shown
 
     def _goes_on(self, depth: int) -> bool:
         """Whether a leg might have more to give that is similar enough."""
@@ -246,7 +263,7 @@ class _Search:
         )
         look(looking, findings, self._clock)
         with self._clock.stage("fusion"):
-            self.ranking = ranked(findings, tuning=self._tuning, depth=depth)
+            self.ranking = ranked(findings, tuning=self._tuning)
         merged = sum(map(len, findings.rankings))
         logger.info("legs merged", extra={"unique_chunks": len(self.ranking.scores), "merged": merged})
         if self._mode.rerankers and self._tuning.mode == "thorough":

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from search_app.ranking import SCALED
+
 Numbers = NDArray[np.float64]
 RRF_K = 60
 
@@ -30,12 +32,16 @@ def reciprocal_ranks(merged: Merged) -> Numbers:
 
 
 def min_max(merged: Merged, *, lexical_weight: float) -> Numbers:
-    """Each leg's scores from 0 for its last to 1 for its first, weighed. What a leg did not find has 0 of it."""
+    """Each leg's scores from 0 for its last to 1 for its first, weighed. What a leg did not find has 0 of it.
+
+    Of words from 0 for no word at all, where they found fewer than the search asks for (`search_app.ranking`).
+    """
     return lexical_weight * lexical_unit(merged) + (1 - lexical_weight) * dense_unit(merged)
 
 
 def lexical_unit(merged: Merged) -> Numbers:
-    return _unit(merged.bm25, merged.lexical_rank > 0)
+    found = merged.lexical_rank > 0
+    return _unit(merged.bm25, found, floor=0.0 if found.sum() < SCALED else None)
 
 
 def dense_unit(merged: Merged) -> Numbers:
@@ -53,10 +59,10 @@ def _reciprocal(ranks: NDArray[np.int64]) -> Numbers:
     return np.where(ranks > 0, 1.0 / (RRF_K + ranks), 0.0)
 
 
-def _unit(values: Numbers, found: NDArray[np.bool_]) -> Numbers:
+def _unit(values: Numbers, found: NDArray[np.bool_], *, floor: float | None = None) -> Numbers:
     if not found.any():
         return np.zeros(len(values))
-    low, high = values[found].min(), values[found].max()
+    low, high = values[found].min() if floor is None else floor, values[found].max()
     if high == low:
         return found.astype(np.float64)
     scaled: Numbers = np.clip((values - low) / (high - low), 0.0, 1.0)

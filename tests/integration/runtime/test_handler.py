@@ -144,3 +144,26 @@ def test_a_client_that_hangs_up_within_its_request_is_not_answered(finished: lis
 def test_only_http_is_answered() -> None:
     with pytest.raises(ValueError, match="websocket"):
         asyncio.run(OneThreadHandler()({"type": "websocket"}, Client().receive, Client().send))
+
+
+def test_many_who_wait_for_a_job_do_not_keep_others_waiting() -> None:
+    go = threading.Event()
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        if request.body == b"slow":
+            assert go.wait(60)
+        return HttpResponse(request.body)
+
+    async def all_of_them(made: OneThreadHandler) -> list[bytes]:
+        slow = [Client(b"slow") for _ in range(100)]
+        tasks = [asyncio.create_task(made(scope(), client.receive, client.send)) for client in slow]
+        while len(threading.enumerate()) < 100:
+            await asyncio.sleep(0)
+        quick = Client(b"quick")
+        await made(scope(), quick.receive, quick.send)
+        answered = quick.body
+        go.set()
+        await asyncio.gather(*tasks)
+        return [answered, *(client.body for client in slow)]
+
+    assert asyncio.run(all_of_them(handler(answer))) == [b"quick", *[b"slow"] * 100]

@@ -15,6 +15,7 @@ from collections_app.adding import NewChunk, add_chunks
 from collections_app.models import Chunk, Collection, DocumentText
 from collections_app.removing import delete_chunks
 from collections_app.services import create_collection
+from core_app.wiring import store
 from ingest_app.rechunking import set_chunking
 from ingest_app.submitting import Source, submit
 from ingest_app.work import run_job
@@ -278,3 +279,24 @@ def test_c_req_001_it_looks_no_deeper_when_the_time_is_over(orchard: None, monke
     monkeypatch.setattr(Clock, "seconds_left", property(lambda _: 0.0))
     found = look("plum", top_k=4)
     assert (len(found.hits), [warning.code for warning in found.warnings]) == (1, ["depth_cut"])
+
+
+@pytest.mark.parametrize("leg", ["lexical", "dense"])
+def test_what_goes_wrong_deeper_costs_nothing_of_what_was_found(
+    orchard: None, monkeypatch: pytest.MonkeyPatch, leg: str
+) -> None:
+    plain = look("plum", top_k=1)
+    original = getattr(store("pgvector"), leg)
+
+    def failing(**asked: Any) -> Any:
+        if asked["limit"] > 100:
+            raise ValueError("no such thing")
+        return original(**asked)
+
+    monkeypatch.setattr(store("pgvector"), leg, failing)
+    found = look("plum", top_k=4)
+    assert ([hit.id for hit in found.hits], [warning.code for warning in found.warnings]) == (
+        [hit.id for hit in plain.hits],
+        ["depth_cut"],
+    )
+    assert found.hits[0].metadata["rrf_score"] == plain.hits[0].metadata["rrf_score"]

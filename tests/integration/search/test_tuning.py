@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from collections_app.models import Collection
 from core_app.errors import InvalidInput, NotFound
 from search_app.tuning import Tuning, get_search_settings, set_search_settings, tuning_of
 from tests.integration.access.conftest import ClientWith, client_with, keys_required
-from tests.integration.search.asked import JSON, filled, look, post
+from tests.integration.search.asked import JSON, filled, look, post, sources
 
 __all__ = ["client_with", "keys_required"]
 
@@ -149,3 +150,13 @@ def test_reading_them_and_changing_them_are_two_verbs(collection: Collection, cl
     assert client_with("read").put(address, {}, JSON).status_code == 403
     assert client_with("write").put(address, {}, JSON).status_code == 200
     assert client_with("search").get(address).status_code == 403
+
+
+def test_readme_8_the_order_is_the_same_however_many_results_are_wanted(db: None) -> None:
+    chance = random.Random(5)
+    words = ("fox", "dog", "cat", "runs", "sleeps", "night", "day", "tree", "river", "stone")
+    filled("many", {f"d{n}": " ".join(chance.choices(words, k=chance.randint(3, 30))) for n in range(300)})
+    for _ in range(8):
+        query = " ".join(chance.sample(words, 3))
+        few, many = (look(query, name="many", mode="balanced", top_k=top_k) for top_k in (10, 100))
+        assert sources(few) == sources(many)[:10]

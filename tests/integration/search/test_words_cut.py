@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,9 +12,11 @@ from django.db import connection
 
 from collections_app.models import Collection
 from core_app.errors import Unavailable
+from core_app.snapshot import snapshot
 from core_app.wiring import store
 from search_app import legs
 from search_app.clock import Clock
+from search_app.findings import Findings
 from tests.integration.search.asked import break_call, codes, filled, look, sources
 
 pytestmark = pytest.mark.django_db
@@ -72,6 +76,36 @@ def test_without_meaning_the_words_get_the_time_they_need(
     assert {*sources(found)} <= {"a", "c", "d"}
 
 
+def test_where_meaning_fails_after_all_the_words_get_the_time_they_need(
+    collection: Collection, sleeping: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_call(monkeypatch, "dense")
+    no_time_is_over(monkeypatch)
+    found = look("fox", mode="fast", top_k=2)
+    assert (codes(found), sleeping) == (["dense_search_failed"], [1, 1])
+    assert {*sources(found)} <= {"a", "c", "d"}
+
+
+def test_a_query_that_nobody_waits_for_any_more_is_not_embedded(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    futures: list[Future[Any]] = []
+
+    def cut(given: list[Future[Any]], timeout: float | None) -> Any:
+        futures.extend(given)
+        return SimpleNamespace(done=set())
+
+    with ThreadPoolExecutor(max_workers=1) as busy:
+        go = threading.Event()
+        busy.submit(go.wait)
+        monkeypatch.setattr(legs, "_embedding", busy)
+        monkeypatch.setattr(legs, "wait", cut)
+        no_time_is_over(monkeypatch)
+        assert codes(look("fox", mode="fast", top_k=2)) == ["embedding_cut"]
+        assert futures[0].cancelled()
+        go.set()
+
+
 @pytest.mark.parametrize("asked", [{"patient": True}, {"legs": "lexical"}], ids=str)
 def test_words_are_never_cut_where_nothing_takes_their_place(
     collection: Collection, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any]
@@ -120,3 +154,24 @@ def test_values_are_not_counted_when_the_time_is_over(collection: Collection, mo
     found = look("fox", top_k=4, facets=["source"])
     assert "facets_cut" in codes(found)
     assert found.facets == {}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_b3_5_what_fails_within_more_time_leaves_the_bound_of_before() -> None:
+    findings = Findings()
+
+    def bound() -> str:
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW statement_timeout")
+            return str(cursor.fetchone()[0])
+
+    def broken() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 / 0")
+
+    with snapshot():
+        assert findings.attempt("a", "", bound, seconds=0.3) == "300ms"
+        assert findings.attempt("b", "", broken) is None
+        assert bound() == "300ms"
+        findings.end_bound()
+        assert bound() == "30s"

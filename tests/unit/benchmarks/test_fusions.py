@@ -52,7 +52,10 @@ def test_reciprocal_ranks_are_the_search_s_own() -> None:
     assert fusions.reciprocal_ranks(MERGED) == pytest.approx([expected[1], expected[2], expected[3]])
 
 
-def test_min_max_weighs_each_leg_from_0_to_1() -> None:
+def test_min_max_weighs_each_leg_from_0_to_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From its worst; words from 0 where they found fewer than make a scale."""
+    assert fusions.min_max(MERGED, lexical_weight=0.7) == pytest.approx([0.7, 0.3, 0.7 / 3])
+    monkeypatch.setattr(fusions, "SCALED", 2)
     assert fusions.min_max(MERGED, lexical_weight=0.7) == pytest.approx([0.7, 0.3, 0.0])
 
 

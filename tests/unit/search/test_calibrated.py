@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core_app.ports import DenseHit, LexicalHit
+from search_app import ranking
 from search_app.findings import Findings
 from search_app.fusion import Calibrated, Scale, calibrated_fusion
 from search_app.modes import Fusion
@@ -115,8 +116,10 @@ def test_readme_8_the_formula_holds_for_any_scores(
     assert set(found) == {*similarities, *words}
 
 
-def order(found: Findings, *, fusion: Fusion = "calibrated", weight: float | None = None, depth: int = 10) -> Ranking:
-    return ranked(found, tuning=Tuning(mode="balanced", fusion=fusion, lexical_weight=weight), depth=depth)
+def order(found: Findings, *, fusion: Fusion = "calibrated", weight: float | None = None, scaled: int = 10) -> Ranking:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranking, "SCALED", scaled)
+        return ranked(found, tuning=Tuning(mode="balanced", fusion=fusion, lexical_weight=weight))
 
 
 def findings(similarities: Mapping[int, float], words: Mapping[int, float], dense: int = 2) -> Findings:
@@ -158,5 +161,17 @@ def test_readme_8_the_score_of_ranks_is_there_beside_the_calibrated_one() -> Non
 
 
 def test_a_leg_that_found_as_many_as_it_was_asked_for_begins_at_its_worst() -> None:
-    found = order(findings({1: 0.9, 2: 0.8}, {2: 5.0, 3: 4.0}), weight=0.5, depth=2)
+    found = order(findings({1: 0.9, 2: 0.8}, {2: 5.0, 3: 4.0}), weight=0.5, scaled=2)
     assert found.calibrated[3].lexical == 0.0
+
+
+def test_the_order_does_not_depend_on_how_deep_the_legs_looked() -> None:
+    similarities = {pk: 1 - pk / 300 for pk in range(1, 201)}
+    words = {201 - pk: 20 - pk / 20 for pk in range(1, 201)}
+    deep = order(findings(similarities, words, dense=200), weight=0.5, scaled=100)
+    first = {pk: words[pk] for pk in list(words)[:100]}
+    flat = order(findings(similarities, first, dense=100), weight=0.5, scaled=100)
+    assert list(deep.scores)[:100] == list(flat.scores)[:100]
+    assert {pk: deep.scores[pk] for pk in list(deep.scores)[:100]} == {
+        pk: flat.scores[pk] for pk in list(flat.scores)[:100]
+    }
