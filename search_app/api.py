@@ -81,7 +81,9 @@ class KnowledgeHitSerializer(serializers.Serializer[Any]):
     content = serializers.CharField()
     source = serializers.CharField(allow_null=True)  # type: ignore[assignment]  # the API's word
     section = serializers.CharField(allow_blank=True)
-    relevance = serializers.CharField(help_text="Similarity in percent, such as `87%`.")
+    relevance = serializers.CharField(
+        allow_null=True, help_text="Similarity in percent, such as `87%`; null where nothing was compared."
+    )
 
 
 class KnowledgeResponseSerializer(serializers.Serializer[Any]):
@@ -130,5 +132,5 @@ def _in_short(hit: Hit) -> dict[str, Any]:
         "content": hit.content,
         "source": hit.metadata["source"],
         "section": hit.metadata["section"],
-        "relevance": f"{round(100 * hit.score)}%",
+        "relevance": None if hit.metadata["similarity_score"] is None else f"{round(100 * hit.score)}%",
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from collections_app.models import Collection
 from collections_app.reading import count_chunks
+from core_app.ports import AskedTerm
 from core_app.where import And, Compare, Not, Or, Where
 
 
@@ -15,14 +16,25 @@ class Survivors:
     """A condition, and how many chunks of the collections meet it, alone and with all before it."""
 
     condition: str
-    alone: int
+    #: None where it was not counted.
+    alone: int | None
     together: int
 
 
 def survivors(
-    *, collections: Sequence[Collection], where: Where | None, min_score: float | None, above: int
+    *,
+    collections: Sequence[Collection],
+    where: Where | None,
+    by_words: Sequence[AskedTerm] | None,
+    matched: int,
+    min_score: float | None,
+    above: int,
 ) -> list[Survivors]:
-    """In the order in which a search applies them. `above` is how many of what was found are similar enough."""
+    """In the order in which a search applies them.
+
+    `by_words` has the terms of a search by words alone, of which `matched` chunks have one; `above` is how many of
+    what was found are similar enough.
+    """
     total = sum(count_chunks(collection=collection) for collection in collections)
     found = [Survivors(condition="in the collection", alone=total, together=total)]
     held: list[Where] = []
@@ -35,8 +47,11 @@ def survivors(
                 together=sum(count_chunks(collection=c, where=And(tuple(held))) for c in collections),
             )
         )
+    if by_words is not None:
+        is_known = any(term.chunks for term in by_words)
+        found.append(Survivors(condition="a word of the query", alone=None if is_known else 0, together=matched))
     if min_score is not None:
-        found.append(Survivors(condition=f"similarity at least {min_score:g}", alone=above, together=above))
+        found.append(Survivors(condition=f"similarity at least {min_score:g}", alone=None, together=above))
     return found
 
 

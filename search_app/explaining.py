@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from collections_app.models import Collection
 from core_app.ports import AskedTerm, TermShare
@@ -14,6 +14,7 @@ from search_app.findings import Findings
 from search_app.fusion import RRF_K
 from search_app.legs import alike
 from search_app.ranking import Ranking
+from search_app.results import SearchWarning
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +59,16 @@ class Explanation:
 
 
 def explain_hits(
-    chunk_ids: Sequence[int], *, text: str, collections: Sequence[Collection], findings: Findings, ranking: Ranking
+    chunk_ids: Sequence[int],
+    *,
+    text: str,
+    collections: Sequence[Collection],
+    findings: Findings,
+    ranking: Ranking,
+    seconds: float | None,
 ) -> dict[int, HitExplanation]:
-    """By chunk id."""
-    terms = _term_shares(chunk_ids, text, collections, findings)
+    """By chunk id; what terms add is left out where it cannot be read in so many seconds, and a warning says so."""
+    terms = _term_shares(chunk_ids, text, collections, findings, seconds)
     dense_ranks = {hit.chunk_id: rank for rank, hit in enumerate(findings.dense, start=1)}
     lexical_ranks = {hit.chunk_id: rank for rank, hit in enumerate(findings.lexical, start=1)}
     lexical_scores = {hit.chunk_id: hit.score for hit in findings.lexical}
@@ -96,16 +103,26 @@ def _rrf_share(rank: int | None) -> float:
 
 
 def _term_shares(
-    chunk_ids: Sequence[int], text: str, collections: Sequence[Collection], findings: Findings
+    chunk_ids: Sequence[int], text: str, collections: Sequence[Collection], findings: Findings, seconds: float | None
 ) -> dict[int, Sequence[TermShare]]:
     found: dict[int, Sequence[TermShare]] = {}
+    cut = SearchWarning(code="explanation_cut", detail="There was no time to read what each term adds to a score.")
     for (store_name, bm25), those in alike(collections).items():
+        if findings.said(cut):
+            break
         shares = findings.attempt(
             "explanation_failed",
             "What the query's terms add to each score could not be read.",
             lambda store_name=store_name, bm25=bm25, those=those: store(store_name).term_shares(  # type: ignore[misc]
                 collection_ids=[collection.pk for collection in those], bm25=bm25, query=text, chunk_ids=chunk_ids
             ),
+            seconds=seconds,
+            cut=cut,
         )
-        found |= shares or {}
+        factor = findings.scaled.get((store_name, bm25), 1.0)
+        for chunk_id, of_chunk in (shares or {}).items():
+            found[chunk_id] = [
+                replace(one, weight=factor * one.weight, share=factor * one.share) if factor != 1.0 else one
+                for one in of_chunk
+            ]
     return found

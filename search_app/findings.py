@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -13,7 +13,7 @@ from psycopg.errors import QueryCanceled
 
 from collections_app.where_sql import filter_errors
 from core_app.errors import InvalidInput
-from core_app.ports import AskedTerm, DenseHit, LexicalHit, Vectors
+from core_app.ports import AskedTerm, Bm25, DenseHit, LexicalHit, Vectors
 from core_app.snapshot import guarded, limit_statements
 from core_app.where import Where
 from core_app.wiring import app_settings
@@ -36,8 +36,10 @@ class Findings:
     lexical: list[LexicalHit] = field(default_factory=list)
     #: By chunk id, 0 to 1; chunks without a comparable vector are missing.
     similarities: dict[int, float] = field(default_factory=dict)
-    #: The query's words; of several languages those of the first.
+    #: The query's words; of several corpora as `search_app.corpora` puts them together.
     terms: Sequence[AskedTerm] = ()
+    #: What scores by words were multiplied by, by store and BM25.
+    scaled: Mapping[tuple[str, Bm25], float] = field(default_factory=dict)
     #: How each leg looked, by collection or language.
     ways: dict[str, str] = field(default_factory=dict)
     vector: Vectors | None = None
@@ -57,9 +59,12 @@ class Findings:
         if warning not in self.warnings:
             self.warnings.append(warning)
 
+    def said(self, warning: SearchWarning) -> bool:
+        return warning in self.warnings
+
     def unsay(self, warning: SearchWarning) -> bool:
         """Whether it was said. It is no more."""
-        was_said = warning in self.warnings
+        was_said = self.said(warning)
         self.warnings = [said for said in self.warnings if said != warning]
         return was_said
 

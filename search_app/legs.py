@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
@@ -13,10 +14,11 @@ from functools import partial
 from collections_app.models import Collection
 from collections_app.services import space_of
 from core_app.errors import Unavailable
-from core_app.ports import Bm25, DenseHit, LexicalHit, Vectors
+from core_app.ports import Bm25, DenseHit, LexicalFound, Vectors
 from core_app.where import Where
 from core_app.wiring import app_settings, embedder, store
 from inference_app.services import embed_query
+from search_app import corpora
 from search_app.clock import Clock
 from search_app.findings import Findings
 from search_app.fusion import similarity
@@ -36,8 +38,10 @@ _MEANING_CUT = SearchWarning(
     code="dense_search_cut",
     detail="The search by meaning was given up when the mode's time was over: results are by words.",
 )
-#: Nobody waits longer for the model, whatever else there is to show; it may be loading.
-_LONGEST_EMBEDDING_SECONDS = 60.0
+#: Nobody waits longer for the model, whatever else there is to show: a search holds a connection meanwhile, of which
+#: there are few, and others are given up after ten seconds without one. Whoever has patience waits until it is loaded.
+_LONGEST_EMBEDDING_SECONDS = 5.0
+_LONGEST_PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +108,8 @@ def _is_embedded(collection: Collection) -> bool:
 def _finished(future: Future[Vectors], looking: Looking, findings: Findings, clock: Clock) -> Vectors | None:
     # Not `result(timeout)`: what an embedder raises may be a TimeoutError, too.
     seconds = _time_for_meaning(looking, findings, clock)
-    if not wait([future], timeout=_LONGEST_EMBEDDING_SECONDS if seconds is None else seconds).done:
+    longest = _LONGEST_PATIENCE_SECONDS if clock.budget_ms is None else _LONGEST_EMBEDDING_SECONDS
+    if not wait([future], timeout=longest if seconds is None else seconds).done:
         if seconds is not None:
             findings.warn("embedding_cut", "The query was not embedded in the mode's time: words alone were searched.")
         # Of those that have not begun: nobody waits for it any more.
@@ -141,10 +146,15 @@ def _time_for_meaning(looking: Looking, findings: Findings, clock: Clock) -> flo
 def _lexical_leg(
     looking: Looking, collections: Sequence[Collection], findings: Findings, *, seconds: float | None
 ) -> None:
-    """Collections that weigh words alike are searched as one, so that their scores can be compared."""
-    hits: list[LexicalHit] = []
+    """Collections that weigh words alike are searched as one, and the others by their scores in proportion."""
+    began = time.perf_counter()
+    found: dict[tuple[str, Bm25], LexicalFound] = {}
     for (store_name, bm25), those in alike(collections).items():
-        found = findings.attempt(
+        left = None if seconds is None else seconds - (time.perf_counter() - began)
+        if left is not None and left <= 0:
+            findings.warn(_WORDS_CUT.code, _WORDS_CUT.detail)
+            break
+        of_those = findings.attempt(
             "lexical_search_failed",
             "The search by words failed: results are by meaning alone.",
             lambda store_name=store_name, bm25=bm25, those=those: store(store_name).lexical(  # type: ignore[misc]
@@ -155,13 +165,20 @@ def _lexical_leg(
                 where=looking.where,
             ),
             where=looking.where,
-            seconds=seconds,
+            seconds=left,
             cut=_WORDS_CUT,
         )
-        if found is not None:
-            hits += found.hits
-            findings.terms = findings.terms or found.terms
-            findings.ways[f"words in {bm25.language}"] = found.way
+        if of_those is not None:
+            found[store_name, bm25] = of_those
+            findings.ways[f"words in {bm25.language}"] = of_those.way
+    asked = {corpus: of_those.terms for corpus, of_those in found.items()}
+    findings.scaled = corpora.factors(asked)
+    findings.terms = corpora.together(asked, findings.scaled)
+    hits = [
+        hit._replace(score=findings.scaled[corpus] * hit.score)
+        for corpus, of_those in found.items()
+        for hit in of_those.hits
+    ]
     findings.lexical = sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[: looking.depth]
 
 

@@ -176,7 +176,9 @@ class StageSerializer(serializers.Serializer[Any]):
 
 class SurvivorsSerializer(serializers.Serializer[Any]):
     condition = serializers.CharField()
-    alone = serializers.IntegerField(help_text="Passages that meet it.")
+    alone = serializers.IntegerField(
+        allow_null=True, help_text="Passages that meet it; null where they were not counted."
+    )
     together = serializers.IntegerField(help_text="Passages that meet it and all conditions before it.")
 
 

@@ -21,7 +21,7 @@ from search_app.explaining import Explanation, explain_hits
 from search_app.facets import count_values
 from search_app.findings import Findings
 from search_app.legs import Looking, look
-from search_app.modes import MODES
+from search_app.modes import MODES, Legs
 from search_app.presenting import present
 from search_app.query_log import remember, remember_failure
 from search_app.ranking import Ranking, ranked
@@ -165,7 +165,10 @@ class _Search:
                     collections=self._collections,
                     findings=self.findings,
                     ranking=self.ranking,
+                    # Whoever asks why has time for it, but not without end.
+                    seconds=None if self._clock.budget_ms is None else self._clock.budget_ms / 1000,
                 )
+            self.findings.end_bound()
         hits = present(
             shown,
             collections=self._collections,
@@ -257,8 +260,7 @@ class _Search:
             text=self._text,
             legs=legs,
             depth=depth,
-            # Without similarities a threshold would leave nothing.
-            enough=request.limit if legs == "hybrid" and self._tuning.min_score is None else None,
+            enough=self._enough(legs),
             where=request.where,
         )
         look(looking, findings, self._clock)
@@ -269,8 +271,17 @@ class _Search:
         if self._mode.rerankers and self._tuning.mode == "thorough":
             findings.warn("no_reranker", "No reranker is configured: the order is that of the fusion.")
 
+    def _enough(self, legs: Legs) -> int | None:
+        """Found by words, so many are an answer without meaning. A threshold needs similarities."""
+        if legs == "dense" or self._tuning.min_score is not None:
+            return None
+        return self._request.limit if legs == "hybrid" else 0
+
     def _similar_enough(self) -> list[int]:
         least, similarities = self._tuning.min_score, self.findings.similarities
+        if least is not None and self.ranking.scores and not similarities:
+            self.findings.warn("min_score_ignored", "Nothing could be compared with min_score, so it was not applied.")
+            least = None
         return [pk for pk in self.ranking.scores if least is None or similarities.get(pk, 0.0) >= least]
 
     def _diverse(self, kept: list[int]) -> list[int]:
@@ -324,6 +335,8 @@ class _Search:
         return survivors(
             collections=self._all_collections,
             where=self._request.where,
+            by_words=self.findings.terms if self._request.legs == "lexical" else None,
+            matched=len(self.findings.lexical),
             min_score=self._tuning.min_score,
             above=similar,
         )

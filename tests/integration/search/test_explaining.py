@@ -115,8 +115,8 @@ def test_the_stages_are_named_and_timed(collection: Collection) -> None:
 
 
 class TestEmpty:
-    def survivors(self, **options: Any) -> list[tuple[str, int, int]]:
-        found = explained("fox", **options)
+    def survivors(self, query: str = "fox", **options: Any) -> list[tuple[str, int | None, int]]:
+        found = explained(query, **options)
         assert found.hits == []
         assert found.explanation is not None
         return [(one.condition, one.alone, one.together) for one in found.explanation.survivors]
@@ -137,7 +137,15 @@ class TestEmpty:
         assert self.survivors(where=Compare("letter", "$eq", "d"), min_score=0.9) == [
             ("in the collection", 5, 5),
             ("letter eq d", 1, 1),
-            ("similarity at least 0.9", 0, 0),
+            ("similarity at least 0.9", None, 0),
+        ]
+
+    def test_words_that_no_passage_has(self, collection: Collection) -> None:
+        assert self.survivors("xqxq", legs="lexical") == [("in the collection", 5, 5), ("a word of the query", 0, 0)]
+        assert self.survivors(legs="lexical", where=Compare("letter", "$eq", "z")) == [
+            ("in the collection", 5, 5),
+            ("letter eq z", 0, 0),
+            ("a word of the query", None, 0),
         ]
 
     def test_a_collection_with_nothing_in_it(self) -> None:

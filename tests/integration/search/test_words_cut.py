@@ -123,10 +123,58 @@ def test_words_are_never_cut_where_nothing_takes_their_place(
     assert bounds == [None, 0.2]
 
 
-def test_words_that_fail_in_one_language_are_no_cut(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_that_fail_are_no_cut(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     break_call(monkeypatch, "lexical")
     no_time_is_over(monkeypatch)
     assert codes(look("fox", mode="fast", top_k=2)) == ["lexical_search_failed"]
+
+
+def test_words_alone_do_not_wait_for_a_model_that_takes_too_long(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would only say how similar they are."""
+    go = threading.Event()
+
+    def hanging(*, text: str) -> Any:
+        assert go.wait(60)
+
+    monkeypatch.setattr(legs, "embed_query", hanging)
+    try:
+        for top_k in (1, 4):
+            found = look("fox", mode="fast", legs="lexical", top_k=top_k)
+            assert codes(found) == ["embedding_cut"]
+            assert {hit.metadata["similarity_score"] for hit in found.hits} == {None}
+        assert not go.is_set()
+    finally:
+        go.set()
+
+
+def test_b3_5_without_similarities_a_threshold_is_not_applied(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*, text: str) -> Any:
+        raise RuntimeError("no model")
+
+    no_time_is_over(monkeypatch)
+    assert look("fox", min_score=1.0).hits == []
+    monkeypatch.setattr(legs, "embed_query", broken)
+    found = look("fox", min_score=1.0)
+    assert {*sources(found)} == {"a", "c", "d"}
+    assert codes(found) == ["embedding_failed", "min_score_ignored"]
+
+
+def test_what_terms_add_is_left_out_where_it_cannot_be_read_in_time(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(**_: Any) -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(25)")
+
+    monkeypatch.setattr(store("pgvector"), "term_shares", slow)
+    no_time_is_over(monkeypatch)
+    found = look("fox", mode="fast", explain=True, top_k=2)
+    assert codes(found) == ["explanation_cut"]
+    assert [hit.explanation.terms for hit in found.hits if hit.explanation] == [(), ()]
 
 
 def test_nobody_waits_for_ever_for_a_model_that_hangs(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,66 @@
+"""Collections of several languages in one search: their words are counted apart and compared in proportion."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from search_app.results import SearchResult
+from search_app.services import search_collections
+from tests.integration.search.asked import filled, sources
+
+pytestmark = pytest.mark.django_db
+
+NAME = "player.hook.reconnectDelay"
+QUESTION = f"how do I configure {NAME} before a client tries connecting again after network failures in production"
+NOISE = "Configure before a client tries connecting again after network failures in production clusters. "
+
+
+@pytest.fixture
+def collections(db: None) -> tuple[str, ...]:
+    """One small with the name, a large one without, in which every word of the question says more."""
+    filled("english", {"id": f"The setting {NAME} is documented here.", **rest(4)})
+    for name, language, size in (("german", "german", 40), ("french", "french", 12)):
+        filled(name, {f"{name} noise": NOISE * 3, **rest(size)}, language=language)
+    return "english", "german", "french"
+
+
+def rest(count: int) -> dict[str, str]:
+    return {f"other {count} {n}": f"Something else entirely, number {n}." for n in range(count)}
+
+
+def ask(names: Any, **more: Any) -> SearchResult:
+    return search_collections(collection_names=names, query=QUESTION, top_k=5, **more)
+
+
+@pytest.mark.parametrize("asked", [{"mode": "balanced"}, {"mode": "fast", "legs": "lexical"}], ids=str)
+def test_c_req_002_a_name_is_not_drowned_by_a_collection_of_another_language(
+    collections: tuple[str, ...], asked: dict[str, Any]
+) -> None:
+    for names in permutations(collections):
+        assert sources(ask(names, **asked))[0] == "id"
+
+
+def test_the_order_in_which_collections_are_named_changes_nothing(collections: tuple[str, ...]) -> None:
+    found = [ask(names, mode="balanced", explain=True) for names in permutations(collections)]
+    for one in found[1:]:
+        assert sources(one) == sources(found[0])
+        assert one.explanation is not None
+        assert found[0].explanation is not None
+        assert one.explanation.terms == found[0].explanation.terms
+        assert one.explanation.lexical_weight == found[0].explanation.lexical_weight
+    assert found[0].explanation is not None
+    known = {term.term: term.chunks for term in found[0].explanation.terms}
+    assert known[NAME.lower()] == 1
+
+
+def test_explanations_add_up_in_every_language(collections: tuple[str, ...]) -> None:
+    hits = ask(collections, mode="balanced", explain=True).hits
+    assert {hit.collection for hit in hits} == {*collections}
+    for hit in hits:
+        assert hit.explanation is not None
+        shares = sum(share.share for share in hit.explanation.terms)
+        assert hit.explanation.lexical.score == pytest.approx(shares or None)
+        assert hit.explanation.score == pytest.approx(hit.explanation.dense.share + hit.explanation.lexical.share)
