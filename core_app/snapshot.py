@@ -15,8 +15,8 @@ from core_app.wiring import app_settings
 def snapshot() -> Iterator[None]:
     """Read everything inside from one snapshot, on one connection, with a bound on each statement.
 
-    Inside a transaction of the caller's this only adds a savepoint: the isolation level can no longer
-    be chosen there, and the caller's own writes stay visible.
+    Inside a transaction of the caller's the isolation level can no longer be chosen, and the caller's own writes stay
+    visible. Bounds on statements (`guarded`) then go on to hold for the rest of it.
     """
     outermost = not connection.in_atomic_block
     with transaction.atomic():
@@ -29,7 +29,8 @@ def snapshot() -> Iterator[None]:
 def guarded(*, seconds: float | None = None) -> Iterator[None]:
     """A part of a transaction that may fail: after an exception the rest goes on as if it had not been.
 
-    Its statements, and those after it until the next bound, may run for `seconds`; None is the setting's.
+    Its statements, and those after it until the next bound, may run for `seconds`; None is the setting's. Within
+    another one, what fails takes back the inner one alone.
     """
     _limit("guard", app_settings().vector_database.statement_timeout_seconds if seconds is None else seconds)
     try:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import structlog
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, InterfaceError, connection, transaction
 
 from core_app.errors import RagsiteError
 from core_app.sql import statement
@@ -57,11 +57,18 @@ def remember_failure(
     """The same for one that failed; the collections are those that were named."""
     failed = {
         "status": QueryLog.Status.FAILED,
-        "error": error.code[:LONGEST_CODE] if isinstance(error, RagsiteError) else "server_error",
+        "error": _code(error)[:LONGEST_CODE],
         "mode": request.mode or "",
         "fusion": request.fusion or "",
     }
     _remember(request, text, collections, strategy, clock.took_ms, clock.stages, failed)
+
+
+def _code(error: Exception) -> str:
+    """As the API tells it, where it is more than that something went wrong."""
+    if isinstance(error, RagsiteError):
+        return error.code
+    return "database_unavailable" if isinstance(error, DatabaseError | InterfaceError) else "server_error"
 
 
 def _remember(

@@ -278,8 +278,8 @@ class Segments:
 
 
 def _kept(postings: Postings | None, block: bytes) -> Postings | None:
-    """Without the rest of a block of which they are a small part."""
-    return postings.alone() if postings is not None and 2 * postings.size < len(block) else postings
+    """Without the rest of a block of which they are only a part: it would stay in memory, and not be counted."""
+    return postings.alone() if postings is not None and 5 * postings.size < 4 * len(block) else postings
 
 
 def _dead_key(segment: _Segment) -> Hashable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from core_app.errors import RagsiteError
 from core_app.names import printable
 from core_app.where import parse_where_text
-from search_app.asking import DEFAULT_LIMIT, SearchOptions
+from search_app.asking import DEFAULT_LIMIT, LARGEST_GROUP, Expansion, SearchOptions
 from search_app.explaining import Explanation, HitExplanation
 from search_app.modes import FUSIONS, LEGS, MODE_NAMES
 from search_app.results import Hit
@@ -23,6 +23,20 @@ from search_app.services import search_collections
 _SHOWN, _LINE = 300, 100
 
 
+def _share(text: str) -> float:
+    number = float(text)
+    if not 0 <= number <= 1:
+        raise ArgumentTypeError("use a number from 0 to 1")
+    return number
+
+
+def _group(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= LARGEST_GROUP:
+        raise ArgumentTypeError(f"use a number from 1 to {LARGEST_GROUP}")
+    return number
+
+
 class Command(BaseCommand):
     help = "Search a collection, or several, and print the passages with their scores."
 
@@ -30,11 +44,16 @@ class Command(BaseCommand):
         parser.add_argument("collection", help="one, or several with commas between them")
         parser.add_argument("query")
         parser.add_argument("--top-k", type=int, default=DEFAULT_LIMIT, help="most passages (default: %(default)s)")
-        parser.add_argument("--min-score", type=float, help="least similarity, 0 to 1")
+        parser.add_argument("--min-score", type=_share, help="least similarity, 0 to 1")
+        parser.add_argument("--topic", default="", help="what a follow-up is about; it is searched for in place of the query")
         parser.add_argument("--where", metavar="JSON", help='a filter, such as {"source": "guide.md"}')
         parser.add_argument("--mode", choices=MODE_NAMES, help="how much is done in what time")
         parser.add_argument("--fusion", choices=FUSIONS, help="how words and meaning are merged")
         parser.add_argument("--legs", choices=LEGS, help="by words and meaning, or one of them")
+        parser.add_argument("--expand", help="what is shown of a document: section, document or window:N")
+        parser.add_argument("--group-size", type=_group, help="most passages of one document")
+        parser.add_argument("--diversity", type=_share, default=0.0, help="how much results are to differ, 0 to 1")
+        parser.add_argument("--facet", action="append", default=[], help="count this field's values; may be repeated")
         parser.add_argument("--explain", action="store_true", help="say how each place came about")
 
     def handle(self, *args: Any, collection: str, query: str, explain: bool, **given: Any) -> None:
@@ -48,6 +67,11 @@ class Command(BaseCommand):
                 mode=given["mode"],
                 fusion=given["fusion"],
                 legs=given["legs"],
+                topic=given["topic"],
+                expand=None if given["expand"] is None else Expansion.parse(given["expand"]),
+                group_size=given["group_size"],
+                diversity=given["diversity"],
+                facets=given["facet"],
                 explain=explain,
                 # This process has just begun: loading the model alone takes longer than any mode has.
                 patient=True,
@@ -63,6 +87,9 @@ class Command(BaseCommand):
             self.stderr.write(f"warning: {printable(warning.detail)}")
         for rank, hit in enumerate(found.hits, start=1):
             self._print(rank, hit, named=len(names) > 1)
+        for name, counts in found.facets.items():
+            values = ", ".join(f"{count.value} {count.count:,}" for count in counts)
+            self.stdout.write(printable(f"{name}: {values}"))
         if found.explanation is not None:
             self._print_explanation(found.explanation)
         passages = "1 passage" if len(found.hits) == 1 else f"{len(found.hits)} passages"
@@ -96,7 +123,10 @@ class Command(BaseCommand):
             self.stdout.write(f"{printable(what)}: {way}")
         stages = ", ".join(f"{stage.name} {stage.took_ms:.1f}" for stage in found.stages)
         self.stdout.write(f"ms: {stages}")
-        rows = [(step.condition, f"{step.alone:,}", f"{step.together:,}") for step in found.survivors]
+        rows = [
+            (step.condition, "" if step.alone is None else f"{step.alone:,}", f"{step.together:,}")
+            for step in found.survivors
+        ]
         if rows:
             self._print_table([("condition", "passages", "left"), *rows])
 

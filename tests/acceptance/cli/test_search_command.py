@@ -35,6 +35,18 @@ def test_a_filter_a_leg_and_a_limit() -> None:
     assert len(places(output_of("search", "c", "fox", "--top-k", "1"))) == 1
 
 
+def test_what_else_may_be_asked_for() -> None:
+    assert "The quick brown fox." in output_of("search", "c", "dog", "--topic", "fox", "--legs", "lexical")
+    printed = output_of("search", "c", "fox", "--expand", "window:1", "--group-size", "1", "--diversity", "0.5")
+    assert len(places(printed)) == 3
+    assert "\nkind: a 1, b 1, c 1\n" in output_of("search", "c", "fox", "--facet", "kind")
+
+
+def test_words_that_no_passage_has_are_a_row() -> None:
+    printed = output_of("search", "c", "fox", "--legs", "lexical", "--where", '{"kind": "z"}', "--explain")
+    assert re.search(r"a word of the query +0\n", printed)
+
+
 @pytest.mark.parametrize("mode", ["fast", "balanced", "thorough"])
 def test_c_req_001_the_mode_is_named(mode: str) -> None:
     printed = output_of("search", "c", "fox", "--mode", mode)
@@ -72,6 +84,9 @@ def test_b3_5_a_failing_leg_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> Non
         (["c", "fox", "--where", '{"kind": {"$above": 1}}'], "$above"),
         (["c,nowhere", "fox"], "Collection 'nowhere' not found"),
         ([",", "fox"], "collections: name 1 to 100."),
+        (["c", "fox", "--expand", "all"], "window:N"),
+        (["c", "fox", "--min-score", "5"], "from 0 to 1"),
+        (["c", "fox", "--group-size", "0"], "from 1 to 10"),
     ],
 )
 def test_a_mistake_is_a_sentence(arguments: list[str], sentence: str) -> None:

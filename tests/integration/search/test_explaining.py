@@ -110,7 +110,6 @@ def test_the_stages_are_named_and_timed(collection: Collection) -> None:
     assert [stage.name for stage in found.stages] == [
         "words", "embedding", "meaning", "similarities", "fusion", "diversity", "passages", "explanation",
     ]  # fmt: skip
-    assert all(stage.took_ms >= 0 for stage in found.stages)
     assert found.survivors == ()
 
 

@@ -60,3 +60,29 @@ def test_a_large_collection_is_wanted_in_an_index_and_then_searched_by_it() -> N
     with explained() as plans:
         assert clusters.recall(queries, where=Compare("rare", "$eq", True)) == 1.0
     assert "chunk_metadata" in plans[-1], "few are found by the index on metadata first"
+
+
+def test_a_small_collection_beside_large_ones_is_searched_by_its_index() -> None:
+    """The planner expects a few hundred of its vectors, and would rather sort them."""
+    clusters = loaded()
+    clusters.build()
+    index = hnsw.standing(clusters.shelf.space)
+    assert index is not None
+    # As if the table had thirty times as many of another collection.
+    others = ",".join(str(index.watermark * step) for step in range(32))
+    with connection.cursor() as cursor:
+        for column, statistics, values in (
+            ("generation_id", "most_common_vals", f"{{{index.generation_id},{index.generation_id + 1}}}"),
+            ("chunk_id", "histogram_bounds", f"{{{others}}}"),
+        ):
+            frequencies = ", 'most_common_freqs', '{0.03,0.97}'::real[]" if column == "generation_id" else ""
+            cursor.execute(
+                "SELECT pg_restore_attribute_stats('schemaname', 'public', 'relname', 'stores_vector', 'attname', %s,"
+                f" 'inherited', false, 'null_frac', 0::real, 'avg_width', 8, '{statistics}', %s{frequencies})",
+                [column, values],
+            )
+            assert cursor.fetchone()[0]
+    queries = clusters.draw(2)
+    with explained() as plans:
+        assert clusters.recall(queries) >= 0.9
+    assert f"Index Scan using {index.name}" in plans[-1]
