@@ -45,7 +45,7 @@ class Command(BaseCommand):
         parser.add_argument("query")
         parser.add_argument("--top-k", type=int, default=DEFAULT_LIMIT, help="most passages (default: %(default)s)")
         parser.add_argument("--min-score", type=_share, help="least similarity, 0 to 1")
-        parser.add_argument("--topic", default="", help="what a follow-up is about; it is searched for in place of the query")
+        parser.add_argument("--topic", default="", help="what a follow-up is about, searched for instead")
         parser.add_argument("--where", metavar="JSON", help='a filter, such as {"source": "guide.md"}')
         parser.add_argument("--mode", choices=MODE_NAMES, help="how much is done in what time")
         parser.add_argument("--fusion", choices=FUSIONS, help="how words and meaning are merged")
