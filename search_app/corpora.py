@@ -3,12 +3,13 @@
 The idf of a word, and so every score, is that of its corpus: in a larger one the same words add up to more. So scores
 are compared as parts of what a query could get in its corpus:
 
-    most(c) = sum over the terms that c has of w(t) idf(t) + rest(c) sum over the names that c lacks of ratio(t)
+    most(c) = names(c) + rest(c) (1 + sum over the names that c lacks of ratio(t))
     score'  = score largest most / most(c)
 
-`rest` is what the terms that are no names add to `most`; `ratio` is what a name counts for each unit of `rest` where it
-is known, RATIO at most. So a corpus that lacks the name in a question is not better for that, and one alone stays as
-it is.
+`names` is what the names that c has can add, w(t) idf(t) each; `rest` the same of all other words of the query, those
+that c lacks as if it had them once. `ratio` is what a name counts for each unit of the words known beside it, RATIO at
+most. Where c has every name that any corpus has, words that it lacks do not count. So a corpus that knows one word of a
+question is not better for that, none that lacks its name is before one that has it, and one alone stays as it is.
 """
 
 from __future__ import annotations
@@ -55,8 +56,12 @@ def _standing(term: AskedTerm) -> tuple[float, int, float, float]:
 
 def _most(terms: Sequence[AskedTerm], ratios: Mapping[str, float]) -> float:
     known = {term.term for term in terms if term.chunks}
-    lacking = sum(ratio for name, ratio in ratios.items() if name not in known)
-    return sum(_mass(term) for term in terms if term.chunks) + lacking * _rest(terms)
+    lacking = [ratio for name, ratio in ratios.items() if name not in known]
+    if ratios and not lacking:
+        return sum(_mass(term) for term in terms if term.chunks)
+    names = sum(_mass(term) for term in terms if term.term in ratios and term.chunks)
+    rest = sum(_mass(term) if term.chunks else term.idf for term in terms if term.term not in ratios)
+    return names + rest * (1 + sum(lacking))
 
 
 def _rest(terms: Sequence[AskedTerm]) -> float:

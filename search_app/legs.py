@@ -85,8 +85,7 @@ def look(looking: Looking, findings: Findings, clock: Clock) -> None:
     if findings.vector is not None and looking.legs != "lexical":
         with clock.stage("meaning"):
             _dense_leg(looking, embedded, findings.vector, findings, clock)
-    if not findings.dense and findings.unsay(_WORDS_CUT):
-        # Meaning did not take their place.
+    if not _took_their_place(findings) and findings.unsay(_WORDS_CUT):
         with clock.stage("words again"):
             _lexical_leg(looking, looking.collections, findings, seconds=None)
     findings.raise_if_nothing_worked()
@@ -94,6 +93,13 @@ def look(looking: Looking, findings: Findings, clock: Clock) -> None:
         with clock.stage("similarities"):
             _compare(embedded, findings.vector, findings)
     findings.end_bound()
+
+
+def _took_their_place(findings: Findings) -> bool:
+    """Whether meaning answers for words that were cut; where it was cut itself, enough of them had been found."""
+    if findings.said(_MEANING_CUT):
+        return True
+    return bool(findings.dense) and not any(warning.code == "dense_search_failed" for warning in findings.warnings)
 
 
 def _is_embedded(collection: Collection) -> bool:

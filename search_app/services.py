@@ -11,7 +11,7 @@ from collections_app.selectors import get_collection
 from collections_app.services import get_or_create_default, space_of
 from core_app.errors import InvalidInput
 from core_app.ports import Vectors
-from core_app.snapshot import snapshot
+from core_app.snapshot import guarded, snapshot
 from core_app.wiring import app_settings, store
 from search_app.asking import SearchOptions, SearchRequest
 from search_app.clock import Clock
@@ -223,7 +223,8 @@ class _Search:
         before = self.findings, self.ranking
         self.findings = Findings()
         try:
-            found = self._at(depth)
+            with guarded():
+                found = self._at(depth)
         except Exception:
             logger.exception("a search that looked deeper failed")
             found = None

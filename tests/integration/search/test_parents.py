@@ -25,6 +25,7 @@ from search_app.asking import Expansion
 from search_app.clock import Clock
 from search_app.results import Hit, SearchResult
 from search_app.services import search
+from search_app.showing import chosen
 from tests.integration.ingest.filling import JSON, ingest, never
 
 pytestmark = pytest.mark.django_db
@@ -300,3 +301,20 @@ def test_what_goes_wrong_deeper_costs_nothing_of_what_was_found(
         ["depth_cut"],
     )
     assert found.hits[0].metadata["rrf_score"] == plain.hits[0].metadata["rrf_score"]
+
+
+def test_a_database_that_fails_deeper_costs_nothing_of_what_was_found(
+    orchard: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+
+    def failing(**asked: Any) -> Any:
+        calls.append(1)
+        if len(calls) > 1:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1 / 0")
+        return chosen(**asked)
+
+    monkeypatch.setattr("search_app.services.chosen", failing)
+    found = look("plum", top_k=4)
+    assert (len(found.hits), [warning.code for warning in found.warnings]) == (1, ["depth_cut"])

@@ -162,7 +162,7 @@ class TestWhatIsKept:
         with pytest.raises(DatabaseError):
             search(collection_name="c", query="fox", top_k=7)
         row = the_row()
-        assert (row.status, row.error, row.filtered, row.top_k) == ("failed", "server_error", False, 7)
+        assert (row.status, row.error, row.filtered, row.top_k) == ("failed", "database_unavailable", False, 7)
         assert "words" in row.stages_ms
 
     def test_meaning_alone_without_an_embedder(

@@ -17,6 +17,7 @@ from core_app.wiring import store
 from search_app import legs
 from search_app.clock import Clock
 from search_app.findings import Findings
+from search_app.services import search_collections
 from tests.integration.search.asked import break_call, codes, filled, look, sources
 
 pytestmark = pytest.mark.django_db
@@ -84,6 +85,48 @@ def test_where_meaning_fails_after_all_the_words_get_the_time_they_need(
     found = look("fox", mode="fast", top_k=2)
     assert (codes(found), sleeping) == (["dense_search_failed"], [1, 1])
     assert {*sources(found)} <= {"a", "c", "d"}
+
+
+def test_words_are_not_asked_again_where_there_are_enough_of_them(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One language had enough when another was cut, and so meaning was not asked."""
+    filled("d", {"x": "Ein Fox."}, language="german")
+    calls: list[str] = []
+    original = store("pgvector").lexical
+
+    def slow(**asked: Any) -> Any:
+        calls.append(asked["bm25"].language)
+        if asked["bm25"].language == "german":
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_sleep(25)")
+        return original(**asked)
+
+    monkeypatch.setattr(store("pgvector"), "lexical", slow)
+    monkeypatch.setattr(Clock, "seconds_left", property(lambda _: 0.0))
+    monkeypatch.setattr(legs, "_finished", lambda future, *_: future.result())
+    found = search_collections(collection_names=["c", "d"], query="fox", mode="fast", top_k=2)
+    assert calls == ["english", "german"]
+    assert codes(found) == ["lexical_search_cut", "dense_search_cut"]
+    assert len(found.hits) == 2
+
+
+def test_words_are_asked_again_where_meaning_fails_in_one_of_several(
+    collection: Collection, sleeping: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = filled("d", {"x": "Another fox here."})
+    original = store("pgvector").dense
+
+    def failing(**asked: Any) -> Any:
+        if asked["space"].collection_id == other.pk:
+            raise ValueError("no such thing")
+        return original(**asked)
+
+    monkeypatch.setattr(store("pgvector"), "dense", failing)
+    no_time_is_over(monkeypatch)
+    found = search_collections(collection_names=["c", "d"], query="fox", mode="fast", top_k=5)
+    assert (codes(found), sleeping) == (["dense_search_failed"], [1, 1])
+    assert "x" in sources(found)
 
 
 def test_a_query_that_nobody_waits_for_any_more_is_not_embedded(

@@ -46,6 +46,13 @@ def test_c_req_002_no_corpus_without_the_name_outranks_one_that_has_it(
         assert worst_with_name >= best_without * (1 - 1e-9)
 
 
+def test_a_corpus_that_knows_one_word_of_a_question_is_not_better_for_that() -> None:
+    words = [term(f"w{n}", idf=3.0) for n in range(6)]
+    one = [term("w0", idf=0.5), *(term(f"w{n}", weight=0.0, idf=5.0, chunks=0) for n in range(1, 6))]
+    scaled = factors({"all": words, "one": one})
+    assert scaled["one"] * 0.5 < scaled["all"] * 3.0
+
+
 def test_terms_are_those_of_the_corpus_where_they_count_most() -> None:
     asked = {
         "fr": [term("a.b", chunks=0, weight=0.0), term("chat", idf=3.0)],
