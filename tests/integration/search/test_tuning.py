@@ -12,7 +12,7 @@ from collections_app.models import Collection
 from core_app.errors import InvalidInput, NotFound
 from search_app.tuning import Tuning, get_search_settings, set_search_settings, tuning_of
 from tests.integration.access.conftest import ClientWith, client_with, keys_required
-from tests.integration.search.asked import JSON, filled, look, post
+from tests.integration.search.asked import JSON, SMALL, filled, look, post, sentence
 
 __all__ = ["client_with", "keys_required"]
 
@@ -155,7 +155,8 @@ def test_reading_them_and_changing_them_are_two_verbs(collection: Collection, cl
 def test_readme_8_the_order_is_the_same_however_many_results_are_wanted(db: None) -> None:
     chance = random.Random(5)
     words = ("fox", "dog", "cat", "runs", "sleeps", "night", "day", "tree", "river", "stone")
-    filled("many", {f"d{n}": " ".join(chance.choices(words, k=chance.randint(3, 30))) for n in range(300)})
+    passages = [sentence(" ".join(chance.choices(words, k=chance.randint(1, 6)))) for _ in range(260)]
+    filled("many", {"all": "\n\n".join(passages)}, chunking=SMALL)
     for _ in range(8):
         query = " ".join(chance.sample(words, 3))
         few, many = (look(query, name="many", mode="balanced", top_k=top_k, explain=True).hits for top_k in (10, 100))
