@@ -30,6 +30,8 @@ class QueryEngine:
     reason: str = ""
     #: Whether a faster one was wanted and cannot be used: nothing is found otherwise, but later.
     is_fallback: bool = False
+    #: Whether it cannot answer yet: the model is being loaded, which takes some seconds after the start.
+    is_loading: bool = False
 
 
 class Embedder(Protocol):

@@ -57,6 +57,7 @@ class SentenceTransformerEmbedder:
         self._fast: FastQueries | None = None
         self._why_torch = "this process has not prepared anything else"
         self._is_fallback = False
+        self._is_loading = False
 
     @property
     def connection(self) -> str:
@@ -102,13 +103,19 @@ class SentenceTransformerEmbedder:
         """What embeds queries now, and why."""
         if self._fast is not None:
             return QueryEngine(name="onnxruntime")
+        if self._is_loading:
+            return QueryEngine(name="torch", reason="the model is being loaded", is_loading=True)
         return QueryEngine(name="torch", reason=self._why_torch, is_fallback=self._is_fallback)
 
     def _fall_back(self, reason: str) -> None:
         self._why_torch, self._is_fallback = reason, True
 
     def warm_up(self) -> None:
-        self.embed_query("warm up")  # torch answers while the rest takes its time
+        self._is_loading = True
+        try:
+            self.embed_query("warm up")  # torch answers while the rest takes its time
+        finally:
+            self._is_loading = False
         if self._section.query_engine == "torch":
             self._why_torch = "Embedding:QueryEngine says so"
             return

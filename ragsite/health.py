@@ -29,6 +29,7 @@ class QueryEngineSerializer(serializers.Serializer[Any]):
     is_fallback = serializers.BooleanField(
         help_text="Whether a faster one was wanted and cannot be used: searches find the same, but later."
     )
+    is_loading = serializers.BooleanField(help_text="Whether the model is being loaded: the server is not ready yet.")
 
 
 class HealthSerializer(serializers.Serializer[Any]):
@@ -56,12 +57,16 @@ class HealthView(PublicView):
     )
     def get(self, request: Request) -> Response:
         known = isinstance(request.auth, Caller)
+        engine = embedder().query_engine
         body: dict[str, Any] = {"status": "healthy"}
         details: dict[str, Any] = {
             "timestamp": datetime.now(tz=UTC).isoformat(),
             "version": settings.RAGSITE_VERSION,
-            "query_engine": asdict(embedder().query_engine),
+            "query_engine": asdict(engine),
         }
+        if engine.is_loading:
+            body["status"] = "unhealthy"
+            details["detail"] = "The embedding model is being loaded: ask again in some seconds."
         try:
             with connection.cursor() as cursor:
                 cursor.execute(statement("ragsite", "health"))

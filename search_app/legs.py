@@ -126,12 +126,16 @@ def _finished(future: Future[Vectors], looking: Looking, findings: Findings, clo
         return future.result(timeout=0)
     except Exception as error:
         logger.exception("the query could not be embedded")
+        why = (
+            "The embedding model is being loaded, which takes some seconds"
+            if embedder().query_engine.is_loading
+            else "The query could not be embedded"
+        )
         if looking.legs == "dense":
             raise Unavailable(
-                "The query could not be embedded. Try again; the server's log has the cause.",
-                code="embedder_unavailable",
+                f"{why}. Try again; the server's log has the cause.", code="embedder_unavailable"
             ) from error
-        findings.warn("embedding_failed", "The query could not be embedded: words alone were searched.")
+        findings.warn("embedding_failed", f"{why}: words alone were searched.")
         return None
 
 

@@ -20,6 +20,8 @@ from access_app.api import ApiView, PublicView
 from access_app.authentication import MayReadDocs
 from access_app.models import Verb
 from access_app.services import create_key
+from core_app.ports import QueryEngine
+from inference_app.hashing import HashingEmbedder
 from ingest_app.models import Job
 from tests.integration.access.conftest import ClientWith, with_key
 
@@ -299,4 +301,16 @@ def test_health_tells_everything_to_this_machine(db: None, client: Client) -> No
     assert body["status"] == "healthy"
     assert body["collections"] == 0
     assert body["storage_bytes"] > 0
-    assert body["query_engine"] == {"name": "hashing", "reason": "", "is_fallback": False}
+    assert body["query_engine"] == {"name": "hashing", "reason": "", "is_fallback": False, "is_loading": False}
+
+
+def test_health_is_not_healthy_before_the_model_is_loaded(
+    db: None, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A12: what answers before could search by words alone."""
+    engine = QueryEngine(name="torch", reason="the model is being loaded", is_loading=True)
+    monkeypatch.setattr(HashingEmbedder, "query_engine", engine)
+    answer = client.get("/health")
+    assert (answer.status_code, answer.json()["status"]) == (503, "unhealthy")
+    assert answer.json()["detail"] == "The embedding model is being loaded: ask again in some seconds."
+    assert client.get("/health/live").status_code == 200

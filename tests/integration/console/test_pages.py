@@ -49,6 +49,8 @@ def test_the_home_page_says_what_embeds_queries(root: Client, monkeypatch: pytes
     note = "Queries are embedded by torch: onnxruntime cannot be imported. Searches find the same, but take longer."
     assert f'<div class="rs-note">{note}</div>' in root.get("/admin/").content.decode()
     assert root.get("/health").json()["query_engine"]["is_fallback"]
+    monkeypatch.setattr(HashingEmbedder, "query_engine", QueryEngine(name="torch", is_loading=True))
+    assert "The embedding model is being loaded" in root.get("/admin/").content.decode()
 
 
 def test_the_policy_forbids_inline_scripts(root: Client) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core_app.errors import RagsiteError
 from core_app.ports import QueryEngine, Vectors
 from inference_app import sentence_transformer
 from inference_app.fast_queries import engine, exporting
@@ -113,6 +114,25 @@ def test_a_second_process_finds_the_file(
         assert embedder.query_engine == READY
     assert exports == exported(data)
     assert exports[0].stat().st_mode & 0o777 == 0o600
+
+
+def test_while_the_model_is_loaded_it_says_so(
+    make_embedder: MakeEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_model(tmp_path)
+    embedder = make_embedder(tmp_path)
+    seen: list[QueryEngine] = []
+    monkeypatch.setattr(embedder, "embed_query", lambda _: seen.append(embedder.query_engine))
+    embedder.warm_up()
+    assert seen == [QueryEngine(name="torch", reason="the model is being loaded", is_loading=True)]
+    assert not embedder.query_engine.is_loading
+
+
+def test_a_model_that_cannot_be_loaded_is_not_being_loaded(make_embedder: MakeEmbedder, tmp_path: Path) -> None:
+    embedder = make_embedder(tmp_path)
+    with pytest.raises(RagsiteError):
+        embedder.warm_up()
+    assert not embedder.query_engine.is_loading
 
 
 def test_a_damaged_file_is_made_anew_once(

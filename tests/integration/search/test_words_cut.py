@@ -12,8 +12,10 @@ from django.db import connection
 
 from collections_app.models import Collection
 from core_app.errors import Unavailable
+from core_app.ports import QueryEngine
 from core_app.snapshot import snapshot
 from core_app.wiring import store
+from inference_app.hashing import HashingEmbedder
 from search_app import legs
 from search_app.clock import Clock
 from search_app.findings import Findings
@@ -232,6 +234,11 @@ def test_nobody_waits_for_ever_for_a_model_that_hangs(collection: Collection, mo
     try:
         assert codes(look("fox", top_k=4)) == ["embedding_failed"]
         with pytest.raises(Unavailable):
+            look("fox", legs="dense")
+        monkeypatch.setattr(HashingEmbedder, "query_engine", QueryEngine(name="torch", is_loading=True))
+        (warning,) = look("fox", top_k=4).warnings
+        assert warning.detail.startswith("The embedding model is being loaded, which takes some seconds: words alone")
+        with pytest.raises(Unavailable, match="is being loaded"):
             look("fox", legs="dense")
         assert not go.is_set()
     finally:
