@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, OperationalError, transaction
@@ -18,7 +17,7 @@ from collections_app.models import Collection
 from collections_app.selectors import get_collection
 from collections_app.services import CollectionGone, bound_waiting
 from core_app.errors import Conflict, InvalidInput, NotFound
-from ingest_app.dispatching import dispatch
+from ingest_app.dispatching import request
 from ingest_app.models import Connector, Job
 from ingest_app.origins.found import Unreadable
 from ingest_app.origins.git import check_branch
@@ -216,11 +215,9 @@ def _request(connector: Connector, *, dry_run: bool = False) -> Job | None:
     job = Job(kind=Job.Kind.SYNC, connector=connector, collection_id=connector.collection_id, dry_run=dry_run)
     try:
         with transaction.atomic():
-            Job.objects.bulk_create([job], ignore_conflicts=True)
-            if not Job.objects.filter(pk=job.pk).exists():
+            if not request(job=job):
                 return None
             _forget_old(connector)
-            transaction.on_commit(partial(dispatch, job_id=str(job.pk), kind=job.kind))
     except IntegrityError:
         raise NotFound("The connector was deleted meanwhile.", code="connector_not_found") from None
     return job

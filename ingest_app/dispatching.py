@@ -1,12 +1,14 @@
-"""Telling workers that a job waits: which queue each kind of job goes to."""
+"""Asking for a job, and telling workers that it waits: which queue each kind of job goes to."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 
 from celery import current_app
+from django.db import transaction
 from kombu.exceptions import OperationalError
 
 from ingest_app.models import Job
@@ -28,6 +30,20 @@ QUEUES: Mapping[str, str] = MappingProxyType(
         Job.Kind.RECLAIM: "maintenance",
     }
 )
+
+
+def request(*, job: Job) -> bool:
+    """Add a job, and tell a worker once it is committed; False where one like it is on its way already.
+
+    What counts as one like it is a constraint of the table. Raises the database's IntegrityError where what the job is
+    for was deleted.
+    """
+    with transaction.atomic():
+        Job.objects.bulk_create([job], ignore_conflicts=True)
+        added = Job.objects.filter(pk=job.pk).exists()
+        if added:
+            transaction.on_commit(partial(dispatch, job_id=str(job.pk), kind=job.kind))
+    return added
 
 
 def dispatch(*, job_id: str, kind: str, expires_seconds: float | None = None) -> None:

@@ -12,7 +12,7 @@ from collections_app.models import Collection
 from collections_app.services import CollectionGone, lock_collection, space_of
 from core_app.sql import statement
 from core_app.wiring import app_settings, store
-from ingest_app.dispatching import dispatch
+from ingest_app.dispatching import dispatch, request
 from ingest_app.itemless import succeed, tell
 from ingest_app.leases import Heartbeat, Lease, hold
 from ingest_app.models import Job
@@ -24,13 +24,7 @@ MANY_PARTS = 100
 
 def request_index(*, collection_id: int) -> bool:
     """Have a collection's vector index built anew; False where such a job is on its way already."""
-    job = Job(kind=Job.Kind.INDEX, collection_id=collection_id)
-    with transaction.atomic():
-        Job.objects.bulk_create([job], ignore_conflicts=True)
-        added = Job.objects.filter(pk=job.pk).exists()
-        if added:
-            transaction.on_commit(partial(dispatch, job_id=str(job.pk), kind=Job.Kind.INDEX))
-    return added
+    return request(job=Job(kind=Job.Kind.INDEX, collection_id=collection_id))
 
 
 def request_reclaim(*, collection: Collection | None = None) -> uuid.UUID:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from django.db import IntegrityError, connection, transaction
+from django.db import connection, transaction
 
 from collections_app.models import Collection, Document
 from collections_app.selectors import get_collection
-from collections_app.services import CollectionGone, lock_collection
+from collections_app.services import lock_collection
 from core_app.sql import statement
 from core_app.wiring import app_settings
 from ingest_app.chunking_settings import Chunking
-from ingest_app.dispatching import dispatch
+from ingest_app.dispatching import request
 from ingest_app.leases import Lease, hold
 from ingest_app.models import Job
 
@@ -70,20 +69,9 @@ def set_chunking(*, name: str, own: Mapping[str, Any]) -> ChunkingState:
         collection.save(update_fields=["chunking", "updated_at"])
         outdated = Document.objects.filter(collection=collection, state=Document.State.READY)
         if outdated.exclude(cut_by=chunking.signature).exists():
-            _request(collection)
+            # One that is on its way sees the new setting by itself.
+            request(job=Job(kind=Job.Kind.RECHUNK, collection=collection))
     return chunking_state(name=name)
-
-
-def _request(collection: Collection) -> None:
-    """A job that cuts anew what is due; one that is on its way sees the new setting by itself."""
-    try:
-        with transaction.atomic():
-            job = Job(kind=Job.Kind.RECHUNK, collection=collection)
-            Job.objects.bulk_create([job], ignore_conflicts=True)
-    except IntegrityError:
-        raise CollectionGone from None
-    if Job.objects.filter(pk=job.pk).exists():
-        transaction.on_commit(partial(dispatch, job_id=str(job.pk), kind=job.kind))
 
 
 def plan_items(*, lease: Lease) -> int:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from collections_app.context import indexed_text
 from collections_app.models import Chunk, Collection
@@ -20,7 +19,7 @@ from collections_app.selectors import get_collection
 from collections_app.services import CollectionGone, check_language, lock_collection, touch
 from core_app.wiring import store
 from ingest_app import maintenance
-from ingest_app.dispatching import dispatch
+from ingest_app.dispatching import request
 from ingest_app.emptying import RECLAIM_FROM
 from ingest_app.itemless import succeed, tell
 from ingest_app.leases import CancelledError, Heartbeat, Lease, hold
@@ -72,20 +71,9 @@ def set_language(*, name: str, language: str) -> LanguageState:
         collection.wanted_language = "" if language == collection.language else language
         collection.save(update_fields=["wanted_language", "updated_at"])
         if not _advance(collection).is_last:
-            _request(collection)
+            # One that is on its way sees the new language by itself.
+            request(job=Job(kind=Job.Kind.REWORD, collection=collection))
     return language_state(name=name)
-
-
-def _request(collection: Collection) -> None:
-    """A job that does the rest; one that is on its way sees the new language by itself."""
-    try:
-        with transaction.atomic():
-            job = Job(kind=Job.Kind.REWORD, collection=collection)
-            Job.objects.bulk_create([job], ignore_conflicts=True)
-    except IntegrityError:
-        raise CollectionGone from None
-    if Job.objects.filter(pk=job.pk).exists():
-        transaction.on_commit(partial(dispatch, job_id=str(job.pk), kind=job.kind))
 
 
 def run(lease: Lease, heartbeat: Heartbeat) -> None:

@@ -331,24 +331,6 @@ def test_embedding_runs_beside_the_search_by_words(collection: Collection, monke
     assert codes(look("fox")) == []
 
 
-def test_a_query_is_embedded_once_for_several_stages_and_collections(
-    collection: Collection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A3.5: one embedding a connection and model."""
-    asked: list[str] = []
-    embed = embed_query
-
-    def counted(*, text: str) -> Any:
-        asked.append(text)
-        return embed(text=text)
-
-    monkeypatch.setattr(legs, "embed_query", counted)
-    filled("other", {"x": "Another fox."})
-    found = search_collections(collection_names=["c", "other"], query="fox", explain=True, diversity=0.5)
-    assert len(found.hits) == 5
-    assert asked == ["fox"]
-
-
 @pytest.mark.django_db(transaction=True)
 def test_b3_5_what_fails_is_taken_back_with_its_bound() -> None:
     with snapshot():
