@@ -38,6 +38,11 @@ class Clock:
         return _milliseconds(time.perf_counter() - self._started)
 
     @property
+    def seconds_more(self) -> float | None:
+        """What a part may take that results would be much worse without, even late; None for any time."""
+        return None if self.budget_ms is None else self.budget_ms / 1000
+
+    @property
     def seconds_left(self) -> float:
         """0 where the time is over."""
         if self.budget_ms is None:

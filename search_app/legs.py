@@ -38,6 +38,9 @@ _MEANING_CUT = SearchWarning(
     code="dense_search_cut",
     detail="The search by meaning was given up when the mode's time was over: results are by words.",
 )
+_SIMILARITIES_CUT = SearchWarning(
+    code="similarity_cut", detail="There was no time to compute some similarities: they count as 0."
+)
 #: Nobody waits longer for the model, whatever else there is to show: a search holds a connection meanwhile, of which
 #: there are few, and others are given up after ten seconds without one. Whoever has patience waits until it is loaded.
 _LONGEST_EMBEDDING_SECONDS = 5.0
@@ -55,6 +58,8 @@ class Looking:
     depth: int
     #: With so many found by words, meaning is given up when the time is over; None: never.
     enough: int | None
+    #: Whether there are results already, so that all may be given up.
+    is_deeper: bool = False
     where: Where | None
 
 
@@ -85,13 +90,13 @@ def look(looking: Looking, findings: Findings, clock: Clock) -> None:
     if findings.vector is not None and looking.legs != "lexical":
         with clock.stage("meaning"):
             _dense_leg(looking, embedded, findings.vector, findings, clock)
-    if not _took_their_place(findings) and findings.unsay(_WORDS_CUT):
+    if not looking.is_deeper and not _took_their_place(findings) and findings.unsay(_WORDS_CUT):
         with clock.stage("words again"):
             _lexical_leg(looking, looking.collections, findings, seconds=None)
     findings.raise_if_nothing_worked()
     if findings.vector is not None:
         with clock.stage("similarities"):
-            _compare(embedded, findings.vector, findings)
+            _compare(embedded, findings.vector, findings, clock.seconds_more)
     findings.end_bound()
 
 
@@ -141,6 +146,8 @@ def _finished(future: Future[Vectors], looking: Looking, findings: Findings, clo
 
 def _time_for_words(looking: Looking, embedded: Sequence[Collection], clock: Clock) -> float | None:
     """Seconds; None where meaning cannot take their place. They come first, and may take all of the mode's time."""
+    if looking.is_deeper and clock.budget_ms is not None:
+        return clock.seconds_left
     if looking.legs != "hybrid" or len(embedded) < len(looking.collections) or clock.budget_ms is None:
         return None
     return clock.budget_ms / 1000
@@ -148,6 +155,8 @@ def _time_for_words(looking: Looking, embedded: Sequence[Collection], clock: Clo
 
 def _time_for_meaning(looking: Looking, findings: Findings, clock: Clock) -> float | None:
     """Seconds; None where nothing else was found that could be shown in its place."""
+    if looking.is_deeper and clock.budget_ms is not None:
+        return clock.seconds_left
     if looking.enough is None or len(findings.lexical) < looking.enough or clock.budget_ms is None:
         return None
     return clock.seconds_left
@@ -248,10 +257,12 @@ def _nearest(
     return found or []
 
 
-def _compare(collections: Sequence[Collection], vector: Vectors, findings: Findings) -> None:
+def _compare(collections: Sequence[Collection], vector: Vectors, findings: Findings, seconds: float | None) -> None:
     """Similarities of what words alone found."""
     missing = [hit.chunk_id for hit in findings.lexical if hit.chunk_id not in findings.similarities]
     for collection in collections if missing else ():
+        if findings.said(_SIMILARITIES_CUT):
+            break
         assert collection.active_generation is not None
         space = space_of(collection.active_generation)
         found = findings.attempt(
@@ -260,6 +271,8 @@ def _compare(collections: Sequence[Collection], vector: Vectors, findings: Findi
             lambda collection=collection, space=space: store(collection.store).distances(  # type: ignore[misc]
                 space=space, query=vector, chunk_ids=missing
             ),
+            seconds=seconds,
+            cut=_SIMILARITIES_CUT,
         )
         for chunk_id, distance in (found or {}).items():
             findings.similarities[chunk_id] = similarity(distance, metric=space.distance)

@@ -34,6 +34,9 @@ logger = logging.getLogger(__name__)
 RAW_QUERY = "first message (raw query)"
 CONTEXTUALIZED_TOPIC = "follow-up (contextualized topic)"
 MOST_COLLECTIONS = 100
+_DIVERSITY_CUT = SearchWarning(
+    code="diversity_cut", detail="The mode's time was over: results were not made to differ."
+)
 #: Where passages of one parent or document fall together, the legs look so many times deeper, but no deeper than so.
 DEEPER, DEEPEST = 10, 10_000
 
@@ -166,7 +169,7 @@ class _Search:
                     findings=self.findings,
                     ranking=self.ranking,
                     # Whoever asks why has time for it, but not without end.
-                    seconds=None if self._clock.budget_ms is None else self._clock.budget_ms / 1000,
+                    seconds=self._clock.seconds_more,
                 )
             self.findings.end_bound()
         hits = present(
@@ -204,7 +207,7 @@ class _Search:
         """What is similar enough, and what of it is shown; looked for deeper where too much of it fell together."""
         request = self._request
         depth = max(self._mode.depth, app_settings().search.candidates, 2 * request.limit)
-        kept, shown = self._at(depth)
+        kept, shown = self._at(depth, is_deeper=False)
         while count_results(shown, group_size=request.group_size) < request.limit and self._goes_on(depth):
             if depth >= DEEPEST:
                 detail = f"Many passages fell together: of the best {depth:,} there were no more results."
@@ -224,7 +227,7 @@ class _Search:
         self.findings = Findings()
         try:
             with guarded():
-                found = self._at(depth)
+                found = self._at(depth, is_deeper=True)
         except Exception:
             logger.exception("a search that looked deeper failed")
             found = None
@@ -234,8 +237,8 @@ class _Search:
         self.findings.warnings = before[0].warnings
         return found
 
-    def _at(self, depth: int) -> tuple[list[int], list[Shown]]:
-        self._look(depth)
+    def _at(self, depth: int, *, is_deeper: bool) -> tuple[list[int], list[Shown]]:
+        self._look(depth, is_deeper=is_deeper)
         kept = self._similar_enough()
         with self._clock.stage("passages"):
             shown = chosen(
@@ -253,7 +256,7 @@ class _Search:
             return len(dense) >= depth and self.findings.similarities[dense[-1].chunk_id] >= least
         return any(len(ranking) >= depth for ranking in self.findings.rankings)
 
-    def _look(self, depth: int) -> None:
+    def _look(self, depth: int, *, is_deeper: bool) -> None:
         request, findings = self._request, self.findings
         legs = request.legs or ("hybrid" if hybrid_search_enabled() else "dense")
         looking = Looking(
@@ -263,6 +266,7 @@ class _Search:
             depth=depth,
             enough=self._enough(legs),
             where=request.where,
+            is_deeper=is_deeper,
         )
         look(looking, findings, self._clock)
         with self._clock.stage("fusion"):
@@ -291,7 +295,7 @@ class _Search:
         if not request.diversity or len(kept) < 2:
             return kept
         if self._clock.seconds_left <= 0:
-            self.findings.warn("diversity_cut", "The mode's time was over: results were not made to differ.")
+            self.findings.warn(_DIVERSITY_CUT.code, _DIVERSITY_CUT.detail)
             return kept
         pool = kept[: max(50, 4 * request.limit)]
         with self._clock.stage("diversity"):
@@ -305,7 +309,12 @@ class _Search:
                     lambda collection=collection, space=space: store(collection.store).vectors(  # type: ignore[misc]
                         space=space, chunk_ids=pool
                     ),
+                    seconds=self._clock.seconds_left,
+                    cut=_DIVERSITY_CUT,
                 )
+                self.findings.end_bound()
+                if self.findings.said(_DIVERSITY_CUT):
+                    return kept
                 vectors |= found or {}
             first = maximal_marginal_relevance(
                 relevance={pk: self.ranking.scores[pk] for pk in pool},

@@ -318,3 +318,24 @@ def test_a_database_that_fails_deeper_costs_nothing_of_what_was_found(
     monkeypatch.setattr("search_app.services.chosen", failing)
     found = look("plum", top_k=4)
     assert (len(found.hits), [warning.code for warning in found.warnings]) == (1, ["depth_cut"])
+
+
+@pytest.mark.parametrize("asked", [{"legs": "lexical"}, {"legs": "dense"}, {"min_score": 0.0}, {}], ids=str)
+def test_c_req_001_a_deeper_look_that_takes_too_long_is_given_up(
+    orchard: None, settings: Any, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any]
+) -> None:
+    section = settings.RAGSITE.search.model_copy(update={"cut_at_budget": True})
+    settings.RAGSITE = settings.RAGSITE.model_copy(update={"search": section})
+    monkeypatch.setattr(Clock, "seconds_left", property(lambda _: 0.5))
+    for leg in ("lexical", "dense"):
+        original = getattr(store("pgvector"), leg)
+
+        def slow(original: Any = original, **given: Any) -> Any:
+            if given["limit"] > 100:
+                with connection.cursor() as cursor:
+                    cursor.execute("SELECT pg_sleep(25)")
+            return original(**given)
+
+        monkeypatch.setattr(store("pgvector"), leg, slow)
+    found = look("plum", top_k=4, mode="fast", **asked)
+    assert (len(found.hits), [warning.code for warning in found.warnings]) == (1, ["depth_cut"])

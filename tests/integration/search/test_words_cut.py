@@ -273,3 +273,28 @@ def test_b3_5_what_fails_within_more_time_leaves_the_bound_of_before() -> None:
         assert bound() == "300ms"
         findings.end_bound()
         assert bound() == "30s"
+
+
+def _sleeps(**_: Any) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(25)")
+
+
+def test_similarities_are_left_out_where_they_take_as_long_again(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store("pgvector"), "distances", _sleeps)
+    no_time_is_over(monkeypatch)
+    found = look("fox", mode="fast", legs="lexical", top_k=2)
+    assert codes(found) == ["similarity_cut"]
+    assert {hit.metadata["similarity_score"] for hit in found.hits} == {None}
+
+
+def test_results_are_not_made_to_differ_where_reading_vectors_takes_too_long(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = sources(look("fox", mode="fast", top_k=4))
+    monkeypatch.setattr(store("pgvector"), "vectors", _sleeps)
+    monkeypatch.setattr(Clock, "seconds_left", property(lambda _: 0.3))
+    found = look("fox", mode="fast", top_k=4, diversity=0.9)
+    assert (codes(found), sources(found)) == (["diversity_cut"], plain)
