@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from threading import BoundedSemaphore
 
 from collections_app.models import Collection
 from collections_app.services import space_of
@@ -42,9 +43,11 @@ _SIMILARITIES_CUT = SearchWarning(
     code="similarity_cut", detail="There was no time to compute some similarities: they count as 0."
 )
 #: Nobody waits longer for the model, whatever else there is to show: a search holds a connection meanwhile, of which
-#: there are few, and others are given up after ten seconds without one. Whoever has patience waits until it is loaded.
+#: there are few. Whoever has patience waits until it is loaded.
 _LONGEST_EMBEDDING_SECONDS = 5.0
 _LONGEST_PATIENCE_SECONDS = 60.0
+#: Whatever takes longer may take very long: then half of the connections are left to those who do not wait.
+_SHORT_EMBEDDING_SECONDS = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,11 +119,28 @@ def _is_embedded(collection: Collection) -> bool:
     )
 
 
-def _finished(future: Future[Vectors], looking: Looking, findings: Findings, clock: Clock) -> Vectors | None:
+@cache
+def _may_wait_long() -> BoundedSemaphore:
+    return BoundedSemaphore(max(1, app_settings().vector_database.pool_size // 2))
+
+
+def _is_done(future: Future[Vectors], seconds: float) -> bool:
+    """Whether it is done within so many seconds, or shortly where too many others wait already."""
     # Not `result(timeout)`: what an embedder raises may be a TimeoutError, too.
+    if wait([future], timeout=min(seconds, _SHORT_EMBEDDING_SECONDS)).done:
+        return True
+    if seconds <= _SHORT_EMBEDDING_SECONDS or not _may_wait_long().acquire(blocking=False):
+        return False
+    try:
+        return bool(wait([future], timeout=seconds - _SHORT_EMBEDDING_SECONDS).done)
+    finally:
+        _may_wait_long().release()
+
+
+def _finished(future: Future[Vectors], looking: Looking, findings: Findings, clock: Clock) -> Vectors | None:
     seconds = _time_for_meaning(looking, findings, clock)
     longest = _LONGEST_PATIENCE_SECONDS if clock.budget_ms is None else _LONGEST_EMBEDDING_SECONDS
-    if not wait([future], timeout=longest if seconds is None else seconds).done:
+    if not _is_done(future, longest if seconds is None else seconds):
         if seconds is not None:
             findings.warn("embedding_cut", "The query was not embedded in the mode's time: words alone were searched.")
         # Of those that have not begun: nobody waits for it any more.

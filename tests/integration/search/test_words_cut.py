@@ -245,6 +245,30 @@ def test_nobody_waits_for_ever_for_a_model_that_hangs(collection: Collection, mo
         go.set()
 
 
+def test_few_wait_long_for_the_model(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that waits holds a connection: others must be left."""
+    go = threading.Event()
+
+    def hanging(*, text: str) -> Any:
+        assert go.wait(60)
+
+    monkeypatch.setattr(legs, "embed_query", hanging)
+    monkeypatch.setattr(legs, "_SHORT_EMBEDDING_SECONDS", 0.01)
+    monkeypatch.setattr(legs, "_LONGEST_EMBEDDING_SECONDS", 50)
+    no_time_is_over(monkeypatch)
+    one = legs._may_wait_long()
+    assert one.acquire(blocking=False)
+    try:
+        assert not one.acquire(blocking=False), "without a pool, one"
+        assert codes(look("fox", top_k=4)) == ["embedding_failed"]
+        assert not go.is_set()
+    finally:
+        one.release()
+        go.set()
+    assert one.acquire(blocking=False)
+    one.release()
+
+
 def test_values_are_not_counted_when_the_time_is_over(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     no_time_is_over(monkeypatch)
     assert [value.count for value in look("fox", top_k=4, facets=["source"]).facets["source"]] == [1, 1, 1, 1]
