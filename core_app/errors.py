@@ -6,7 +6,6 @@ Doors turn these into their own form (HTTP status, exit code, message box); serv
 from __future__ import annotations
 
 DATABASE_DOWN = "The database cannot be reached or refused the request. Try again; the server's log has the cause."
-NO_CONNECTION = "The database has no connection free, or cannot be reached. Try again in a few seconds."
 COLLECTION_BUSY = "Another write to this collection is still running. Try again in a few seconds."
 TOO_LARGE_TO_STORE = "A text or the metadata of one document is larger than the database can hold. Split it."
 TOO_EXPENSIVE = "The request took too long and was stopped. Ask for less."

@@ -18,7 +18,6 @@ from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
 from django.views.defaults import page_not_found, permission_denied, server_error
 from psycopg.errors import LockNotAvailable, ProgramLimitExceeded, QueryCanceled
-from psycopg_pool import PoolTimeout
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
@@ -95,8 +94,6 @@ def _database(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
             return 400, _body(errors.TOO_LARGE_TO_STORE, "too_large_to_store"), {}
         if isinstance(error.__cause__, QueryCanceled):
             return 400, _body(errors.TOO_EXPENSIVE, "too_expensive"), {}
-        if isinstance(error.__cause__, PoolTimeout):
-            return 503, _body(errors.NO_CONNECTION, "database_unavailable"), {"Retry-After": "5"}
         return 500, _body(errors.DATABASE_DOWN, "database_unavailable"), {}
     return 500, _body(OURS, "server_error"), {}
 

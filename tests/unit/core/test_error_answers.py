@@ -9,7 +9,6 @@ from django.core.exceptions import PermissionDenied, SuspiciousOperation, TooMan
 from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from psycopg.errors import LockNotAvailable, ProgramLimitExceeded, QueryCanceled
-from psycopg_pool import PoolTimeout
 from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 
@@ -70,7 +69,6 @@ def test_unavailable_says_when_to_come_back_and_a_missing_key_how() -> None:
         (OperationalError(LEAK), 500, "database_unavailable"),
         (InterfaceError(LEAK), 500, "database_unavailable"),
         (caused(OperationalError(LEAK), LockNotAvailable(LEAK)), 503, "collection_busy"),
-        (caused(OperationalError(LEAK), PoolTimeout(LEAK)), 503, "database_unavailable"),
         (caused(OperationalError(LEAK), QueryCanceled(LEAK)), 400, "too_expensive"),
         (caused(OperationalError(LEAK), ProgramLimitExceeded(LEAK)), 400, "too_large_to_store"),
         (Http404(LEAK), 404, "not_found"),
