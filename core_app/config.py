@@ -7,9 +7,18 @@ between levels; the later wins (FR-007). The reference page in the docs is gener
 from __future__ import annotations
 
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, SecretStr, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
 from pydantic.alias_generators import to_pascal
 
 from core_app.names import RULE, is_collection_name
@@ -161,6 +170,59 @@ class Search(Section):
     b: Annotated[float, Field(ge=0, le=1)] = Field(0.75, description="BM25: how much long texts are held back.")
 
 
+class Rerank(Section):
+    """What re-orders the best passages by reading each beside the query."""
+
+    cross_encoder: str = Field(
+        "",
+        description="A cross-encoder by its hub name; empty loads none. `CROSS_ENCODER_MODEL` wins over it, and the "
+        "flags of `manage.py serve` over both.",
+    )
+    cross_encoder_path: str = Field(
+        "", description="A folder with a cross-encoder, which wins over `CrossEncoder`; nothing is downloaded."
+    )
+    batch_size: Annotated[int, Field(ge=1, le=256)] = Field(8, description="Passages that are scored together.")
+    threads: Annotated[int, Field(ge=0, le=256)] = Field(
+        0, description="Batches that are scored at a time, each on one thread; 0 means one for each core."
+    )
+    timeout_seconds: Annotated[float, Field(gt=0, le=600)] = Field(
+        30.0, description="How long one request to `/rerank` may take before 503."
+    )
+    weight: Annotated[float, Field(gt=0, le=1)] = Field(
+        1.0, description="How much the reranker counts against the order of before: 1 is the reranker alone."
+    )
+
+
+class Llm(Section):
+    """A chat model: any service that speaks OpenAI's language, Anthropic, or Ollama."""
+
+    provider: Literal["none", "openai", "anthropic", "ollama"] = Field(
+        "none", description="`openai` is whatever speaks its language: OpenRouter, vLLM, LM Studio, LiteLLM."
+    )
+    base_url: str = Field("", description="Where the service is; empty means the provider's own address.")
+    api_key: SecretStr | None = Field(None, description="What the service asks for; Ollama asks for nothing.")
+    model: Annotated[str, Field(min_length=1, max_length=200)] = Field(
+        "llama-3.1-8b-instruct", description="The model, as the service names it."
+    )
+    timeout_seconds: Annotated[float, Field(gt=0, le=600)] = Field(
+        60.0, description="How long one call may take where nothing else bounds it."
+    )
+    concurrency: Annotated[int, Field(ge=1, le=256)] = Field(8, description="Most calls of one process at a time.")
+    input_price: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="Of a million tokens of input, in whatever currency; the log has the cost of each use."
+    )
+    output_price: Annotated[float, Field(ge=0)] | None = Field(None, description="Of a million tokens of output.")
+
+    @model_validator(mode="after")
+    def _can_be_called(self) -> Self:
+        if self.base_url and not self.base_url.startswith(("http://", "https://")):
+            raise ValueError("BaseUrl must begin with http:// or https://")
+        asks = self.provider == "anthropic" or (self.provider == "openai" and not self.base_url)
+        if asks and (self.api_key is None or not self.api_key.get_secret_value().strip()):
+            raise ValueError(f"{self.provider} needs an ApiKey; set Llm__ApiKey in the environment")
+        return self
+
+
 class Ingestion(Section):
     """How files become chunks."""
 
@@ -272,6 +334,8 @@ class AppSettings(Section):
     vector_database: VectorDatabase = VectorDatabase()
     embedding: Embedding = Embedding()
     search: Search = Search()
+    rerank: Rerank = Rerank()
+    llm: Llm = Llm()
     ingestion: Ingestion = Ingestion()
     security: Security = Security()
     telemetry: Telemetry = Telemetry()

@@ -16,8 +16,6 @@ from pydantic.alias_generators import to_pascal
 from core_app.config import ENVIRONMENT_VARIABLE, HYBRID_WORDS, AppSettings
 
 DEVELOPMENT = "Development"
-#: Sections of the configuration that this version knows by name and has no keys for.
-RESERVED_SECTIONS = ("Rerank", "Llm")
 MASK = "********"
 
 Document = dict[str, Any]
@@ -61,6 +59,7 @@ def load_settings(*, folder: Path, environ: Mapping[str, str] | None = None) -> 
     for variable, path, value in _from_environment(environ):
         _merge(merged, _nested(path, value), origins, origin=f"environment variable {variable}")
     warnings = _apply_hybrid_word(merged, environ)
+    _apply_cross_encoder(merged, environ)
     try:
         values = AppSettings.model_validate(merged, by_alias=True, by_name=False)
     except ValidationError as error:
@@ -103,7 +102,6 @@ def _read_file(path: Path) -> Document:
 def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, list[str], Any]]:
     """Variables such as `Search__Candidates`; the case of the names does not matter."""
     sections = {to_pascal(name).lower(): to_pascal(name) for name in AppSettings.model_fields}
-    sections |= {name.lower(): name for name in RESERVED_SECTIONS}
     for variable, text in sorted(environ.items()):
         section, separator, rest = variable.partition("__")
         if not separator or section.lower() not in sections:
@@ -159,6 +157,14 @@ def _apply_hybrid_word(merged: Document, environ: Mapping[str, str]) -> list[str
     return ["USE_HYBRID_SEARCH has an unknown value: hybrid search is off. Use true, 1 or yes to enable it."]
 
 
+def _apply_cross_encoder(merged: Document, environ: Mapping[str, str]) -> None:
+    """CROSS_ENCODER_MODEL wins over the files, a path in them included (A11.3, A11.4)."""
+    name = environ.get("CROSS_ENCODER_MODEL", "").strip()
+    section = merged.setdefault("Rerank", {}) if name else None
+    if isinstance(section, dict):
+        section.update(CrossEncoder=name, CrossEncoderPath="")
+
+
 def _lines(error: ValidationError, origins: Mapping[str, str]) -> Iterator[str]:
     for mistake in error.errors():
         unknown = mistake["type"] == "extra_forbidden"
@@ -168,10 +174,7 @@ def _lines(error: ValidationError, origins: Mapping[str, str]) -> Iterator[str]:
         origin = origins.get(place) or origins.get(":".join(parts[:2]))
         where = f" ({origin})" if origin else ""
         if unknown:
-            if place.split(":")[0] in RESERVED_SECTIONS:
-                yield f"{place}: this version has no such setting; remove it{where}."
-            else:
-                yield f"{place}: unknown setting; check its spelling or remove it{where}."
+            yield f"{place}: unknown setting; check its spelling or remove it{where}."
         elif mistake["type"] == "model_type":
             yield f"{place}: must be a JSON object with the section's settings{where}."
         else:

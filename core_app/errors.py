@@ -74,3 +74,9 @@ class Unavailable(RagsiteError):
     def __init__(self, detail: str, *, code: str | None = None, retry_after_seconds: int = 5) -> None:
         super().__init__(detail, code=code)
         self.retry_after_seconds = retry_after_seconds
+
+
+class ModelFailed(RagsiteError):
+    """A model that was asked raised an error; the same call may fail again."""
+
+    code = "model_failed"

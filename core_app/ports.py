@@ -67,6 +67,34 @@ class Embedder(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PairScores:
+    """How well texts answer a query: of the first so many of those asked about that there was time for."""
+
+    #: Shape (texts,); as the model's head gives them, and then as the model's own activation has them.
+    logits: Vectors
+    values: Vectors
+    #: That the model read, with those of the query and special ones.
+    tokens: int
+
+
+class PairScorer(Protocol):
+    """Reads a query and a text together and says how well they belong together: a cross-encoder."""
+
+    @property
+    def model(self) -> str:
+        """Its name, or the folder it was loaded from."""
+
+    def load(self) -> None:
+        """Load the model. Raises Unavailable with a sentence that says why it cannot be."""
+
+    def scores(self, *, query: str, texts: Sequence[str], seconds: float | None = None) -> PairScores:
+        """Scores of all texts, or of as many of the first as `seconds` are enough for; texts are cut to what it reads.
+
+        Raises whatever the model raises.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
 class Space:
     """One set of comparable vectors in a store."""
 

@@ -13,7 +13,7 @@ from django.utils.module_loading import import_string
 from core_app.config import AppSettings
 from core_app.config_loading import LoadedSettings
 from core_app.errors import InvalidInput
-from core_app.ports import Embedder, Store
+from core_app.ports import Embedder, PairScorer, Store
 
 
 def app_settings() -> AppSettings:
@@ -45,6 +45,25 @@ def embedder() -> Embedder:
     """The configured embedder, one a process; it loads its model at first use."""
     with _building:
         return _embedder()
+
+
+def pair_scorer() -> PairScorer | None:
+    """The configured cross-encoder, loaded; one a process. None where none is configured.
+
+    Raises Unavailable where it cannot be loaded.
+    """
+    if not (app_settings().rerank.cross_encoder or app_settings().rerank.cross_encoder_path):
+        return None
+    with _building:
+        return _pair_scorer()
+
+
+@cache
+def _pair_scorer() -> PairScorer:
+    path = import_string(f"{settings.RAGSITE_WIRING}.PAIR_SCORER")
+    scorer = cast("PairScorer", import_string(path)(app_settings().rerank))
+    scorer.load()
+    return scorer
 
 
 @cache

@@ -35,6 +35,7 @@ STATUS: dict[type[errors.RagsiteError], int] = {
     errors.TooLarge: 413,
     errors.UnsupportedType: 415,
     errors.Unavailable: 503,
+    errors.ModelFailed: 500,
 }
 
 OURS = "Something went wrong on the server. Try again; its log has the cause."

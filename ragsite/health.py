@@ -18,7 +18,7 @@ from rest_framework.response import Response
 from access_app.api import PublicView
 from access_app.services import Caller
 from core_app.sql import statement
-from core_app.wiring import embedder
+from core_app.wiring import embedder, pair_scorer
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +32,11 @@ class QueryEngineSerializer(serializers.Serializer[Any]):
     is_loading = serializers.BooleanField(help_text="Whether the model is being loaded: the server is not ready yet.")
 
 
+class CrossEncoderSerializer(serializers.Serializer[Any]):
+    model = serializers.CharField(help_text="Its name, or the folder it was loaded from.")
+    status = serializers.ChoiceField(choices=("loaded",))
+
+
 class HealthSerializer(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=("healthy", "unhealthy"))
     timestamp = serializers.DateTimeField(required=False, help_text="Now, in UTC.")
@@ -39,6 +44,7 @@ class HealthSerializer(serializers.Serializer[Any]):
     collections = serializers.IntegerField(required=False)
     storage_bytes = serializers.IntegerField(required=False, help_text="Size of the whole database.")
     query_engine = QueryEngineSerializer(required=False)
+    cross_encoder = CrossEncoderSerializer(required=False, help_text="Only where one is loaded.")
     detail = serializers.CharField(required=False, help_text="What is wrong, when something is.")
 
 
@@ -64,6 +70,8 @@ class HealthView(PublicView):
             "version": settings.RAGSITE_VERSION,
             "query_engine": asdict(engine),
         }
+        if scorer := pair_scorer():
+            details["cross_encoder"] = {"model": scorer.model, "status": "loaded"}
         if engine.is_loading:
             body["status"] = "unhealthy"
             details["detail"] = "The embedding model is being loaded: ask again in some seconds."

@@ -87,6 +87,7 @@ INSTALLED_APPS = [
     "access_app",
     "inference_app",
     "collections_app",
+    "rerank_app",
     "stores_app",
     "ingest_app",
     "search_app",

@@ -6,6 +6,8 @@ STORES = {
     "pgvector": "stores_app.pgvector.PgVectorStore",
 }
 
+PAIR_SCORER = "inference_app.cross_encoder.CrossEncoderScorer"
+
 EMBEDDERS = {
     "sentence-transformers": "inference_app.sentence_transformer.SentenceTransformerEmbedder",
     "hashing": "inference_app.hashing.HashingEmbedder",

@@ -13,8 +13,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from access_app.authentication import is_loopback
-from core_app.errors import RagsiteError
-from core_app.wiring import embedder, loaded_settings
+from core_app.errors import RagsiteError, Unavailable
+from core_app.wiring import app_settings, embedder, loaded_settings, pair_scorer
 from ragsite.malformed_requests import JsonErrorsProtocol
 
 logger = logging.getLogger(__name__)
@@ -36,9 +36,17 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+        parser.add_argument(
+            "--cross-encoder", metavar="NAME", default="", help="cross-encoder to load, by its hub name"
+        )
+        parser.add_argument(
+            "--cross-encoder-path", metavar="PATH", default="", help="folder of a cross-encoder to load"
+        )
         parser.add_argument("--port", type=int, default=8000, help="port to listen on (default: %(default)s)")
 
-    def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
+    def handle(
+        self, *args: Any, host: str, port: int, cross_encoder: str, cross_encoder_path: str, **options: Any
+    ) -> None:
         loaded = loaded_settings()
         refuse_open_bind(host)
         # Read by the keyless rule: only now is it known who can reach this process.
@@ -51,6 +59,7 @@ class Command(BaseCommand):
             logger.warning(
                 "ConnectionStrings:Broker is not set: uploads are kept, and no worker hears of them until it is"
             )
+        _load_cross_encoder(name=cross_encoder, path=cross_encoder_path)
         threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
         uvicorn.run(
             "ragsite.asgi:application",
@@ -63,6 +72,23 @@ class Command(BaseCommand):
             server_header=False,
             timeout_graceful_shutdown=5,
         )
+
+
+def _load_cross_encoder(*, name: str, path: str) -> None:
+    """Before the port opens. The flags win over the environment and the files, a path over a name (A11.4).
+
+    Raises CommandError where the model cannot be loaded.
+    """
+    if name or path:
+        section = app_settings().rerank.model_copy(update={"cross_encoder": name, "cross_encoder_path": path})
+        settings.RAGSITE = app_settings().model_copy(update={"rerank": section})
+    try:
+        scorer = pair_scorer()
+    except Unavailable as error:
+        logger.critical("the cross-encoder could not be loaded", exc_info=error)
+        raise CommandError(error.detail) from error
+    if scorer is None:
+        logger.info("cross-encoder is disabled: POST /rerank answers 503, and searches are not reranked by one")
 
 
 def _warm_up() -> None:

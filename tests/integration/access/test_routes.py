@@ -45,6 +45,7 @@ VERBS = {
     ("document", "GET"): Verb.READ,
     ("document", "PATCH"): Verb.WRITE,
     ("query", "POST"): Verb.SEARCH,
+    ("rerank", "POST"): Verb.SEARCH,
     ("search", "POST"): Verb.SEARCH,
     ("search-collections", "POST"): Verb.SEARCH,
     ("search-settings", "GET"): Verb.READ,

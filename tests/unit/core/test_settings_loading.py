@@ -114,7 +114,7 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
         ({"search": {"Candidates": 20}}, "search"),
         ({"Search": {"Candidate": 20}}, "Search:Candidate"),
         ({"Search": {"candidates": 20}}, "Search:candidates"),
-        ({"Llm": {"Model": "x"}}, "Llm"),
+        ({"Llm": {"Modell": "x"}}, "Llm:Modell"),
         ({"Retention": {"QueryLog": 1}}, "Retention:QueryLog"),
     ],
 )
@@ -132,8 +132,8 @@ def test_an_unknown_key_in_a_file_stops_the_start(tmp_path: Path, content: Any, 
         ("SEARCH__CANDIDATE", "Search:CANDIDATE"),
         ("search__", "Search:"),
         ("Search__Candidates__Deep", "Search:Candidates__Deep"),
-        ("LLM__Model", "Llm"),
-        ("rerank__Model", "Rerank"),
+        ("LLM__Modell", "Llm:Modell"),
+        ("rerank__Model", "Rerank:Model"),
     ],
 )
 def test_an_unknown_variable_under_a_section_stops_the_start(tmp_path: Path, variable: str, place: str) -> None:

@@ -1,0 +1,1 @@
+"""How lists are re-ordered: every passage is read beside the query."""

@@ -1,0 +1,74 @@
+"""A cross-encoder of a few thousand weights that learns a rule: texts with the words of the query come first."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+#: Each is one token.
+WORDS = ("tea", "rye", "fox", "oak", "sea", "map", "red", "ink", "jam", "owl", "pie", "hat")
+#: Tokens that the model reads of a pair, with the special ones.
+MOST_TOKENS = 48
+
+
+def save_cross_encoder(folder: Path, *, steps: int = 400, labels: int = 1, activation: Any = None) -> Path:
+    """Train one on the rule, save it as sentence-transformers does, and give its folder."""
+    import torch
+    from sentence_transformers import CrossEncoder
+
+    torch.manual_seed(3)
+    _save_untrained(folder / "untrained", labels)
+    model = CrossEncoder(
+        str(folder / "untrained"), device="cpu", max_length=MOST_TOKENS, activation_fn=activation, num_labels=labels
+    )
+    _train(model, steps)
+    model.save_pretrained(str(folder / "model"))
+    return folder / "model"
+
+
+def _save_untrained(folder: Path, labels: int) -> None:
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
+
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
+    # Of large numbers to begin with: words that are all alike take thousands of steps to be told apart.
+    config = BertConfig(
+        vocab_size=len(words),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=64,
+        initializer_range=0.3,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    config.num_labels = labels
+    BertForSequenceClassification(config).save_pretrained(str(folder))
+    BertTokenizer(vocab={word: number for number, word in enumerate(words)}).save_pretrained(str(folder))
+
+
+def _train(model: Any, steps: int) -> None:
+    import torch
+
+    draw = random.Random(5)
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    model.train()
+    for _ in range(steps):
+        pairs, wanted = zip(*(_example(draw) for _ in range(32)), strict=True)
+        scores = model(model.preprocess(list(pairs)))["scores"][:, 0]
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, torch.tensor(wanted))
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]  # torch has no types here
+        optimizer.step()
+    model.eval()
+
+
+def _example(draw: random.Random) -> tuple[tuple[str, str], float]:
+    query = draw.choice(WORDS)
+    others = [word for word in WORDS if word != query]
+    words = draw.choices(others, k=draw.randint(1, 6))
+    fits = draw.random() < 0.5
+    if fits:
+        words[draw.randrange(len(words))] = query
+    return (query, " ".join(words)), float(fits)
