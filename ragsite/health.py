@@ -84,7 +84,10 @@ class HealthView(PublicView):
             body["status"] = "unhealthy"
             details["detail"] = "The database cannot be reached."
         status = 200 if body["status"] == "healthy" else 503
-        return Response({**body, **details} if known else body, status=status)
+        answer = Response({**body, **details} if known else body, status=status)
+        # Django would log it as an error of the server; what is wrong was logged above, and loading is not.
+        answer._has_been_logged = True  # type: ignore[attr-defined]
+        return answer
 
 
 class LiveView(PublicView):

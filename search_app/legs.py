@@ -140,7 +140,8 @@ def _is_done(future: Future[Vectors], seconds: float) -> bool:
 def _finished(future: Future[Vectors], looking: Looking, findings: Findings, clock: Clock) -> Vectors | None:
     seconds = _time_for_meaning(looking, findings, clock)
     longest = _LONGEST_PATIENCE_SECONDS if clock.budget_ms is None else _LONGEST_EMBEDDING_SECONDS
-    if not _is_done(future, longest if seconds is None else seconds):
+    is_done = _is_done(future, longest if seconds is None else seconds)
+    if not is_done:
         if seconds is not None:
             findings.warn("embedding_cut", "The query was not embedded in the mode's time: words alone were searched.")
         # Of those that have not begun: nobody waits for it any more.
@@ -150,12 +151,14 @@ def _finished(future: Future[Vectors], looking: Looking, findings: Findings, clo
     try:
         return future.result(timeout=0)
     except Exception as error:
-        logger.exception("the query could not be embedded")
-        why = (
-            "The embedding model is being loaded, which takes some seconds"
-            if embedder().query_engine.is_loading
-            else "The query could not be embedded"
-        )
+        why = "The query could not be embedded"
+        if embedder().query_engine.is_loading:
+            why = "The embedding model is being loaded, which takes some seconds"
+            logger.info("searched before the embedding model was loaded")
+        elif is_done:
+            logger.exception("the query could not be embedded")
+        else:
+            logger.warning("the query was not embedded in time, or too many others wait for that")
         if looking.legs == "dense":
             raise Unavailable(
                 f"{why}. Try again; the server's log has the cause.", code="embedder_unavailable"

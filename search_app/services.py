@@ -37,6 +37,7 @@ MOST_COLLECTIONS = 100
 _DIVERSITY_CUT = SearchWarning(
     code="diversity_cut", detail="The mode's time was over: results were not made to differ."
 )
+_DEPTH_CUT = SearchWarning(code="depth_cut", detail="There was no time to look deeper: there may be more results.")
 #: Where passages of one parent or document fall together, the legs look so many times deeper, but no deeper than so.
 DEEPER, DEEPEST = 10, 10_000
 
@@ -216,7 +217,7 @@ class _Search:
             depth = min(DEEPEST, DEEPER * depth)
             deeper = self._deeper(depth) if self._clock.seconds_left > 0 else None
             if deeper is None:
-                self.findings.warn("depth_cut", "The legs could not look deeper: there may be more results.")
+                self.findings.warn(_DEPTH_CUT.code, _DEPTH_CUT.detail)
                 break
             kept, shown = deeper
         return kept, shown
@@ -246,8 +247,16 @@ class _Search:
                 limit=self._request.limit,
                 expand=self._request.expand,
                 group_size=self._request.group_size,
+                has_time=self._has_time,
             )
         return kept, shown
+
+    def _has_time(self) -> bool:
+        """Whether more passages may be read; where not, it is said."""
+        if self._clock.seconds_left > 0:
+            return True
+        self.findings.warn(_DEPTH_CUT.code, _DEPTH_CUT.detail)
+        return False
 
     def _goes_on(self, depth: int) -> bool:
         """Whether a leg might have more to give that is similar enough."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from collections_app.models import Chunk
@@ -37,17 +37,25 @@ class Shown:
 
 
 def chosen(
-    *, ranked: Sequence[int], limit: int, expand: Expansion | None = None, group_size: int | None = None
+    *,
+    ranked: Sequence[int],
+    limit: int,
+    expand: Expansion | None = None,
+    group_size: int | None = None,
+    has_time: Callable[[], bool] = lambda: True,
 ) -> list[Shown]:
     """The best passages that no better one shows already, at most `limit`; `ranked` are chunk ids, best first.
 
     With a `group_size` at most so many of one document, `limit` documents, and those of one document together,
-    in the place of their best. Further ones are read only where too few were left, each time twice as many.
+    in the place of their best. Further ones are read only where too few were left and there is time, each time twice
+    as many.
     """
     shown: list[Shown] = []
     of_document: Counter[object] = Counter()
     start, count = 0, limit
     while start < len(ranked) and not _is_full(len(shown), of_document, limit, group_size):
+        if shown and not has_time():
+            break
         batch = ranked[start : start + count]
         chunks = chunks_by_id(chunk_ids=batch)
         present = [chunks[chunk_id] for chunk_id in batch if chunk_id in chunks]

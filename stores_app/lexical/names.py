@@ -1,8 +1,8 @@
 """Names in a query: what a rare one counts, so that the other words of a long question do not drown it.
 
 A name is a term that stands for a whole identifier (`hook.player.connected`), or one with a digit (`E501`, `1040`), but
-not a plain number (`12`, `0.5`, `3-4`), if the collection has it. It is rare by min(1, RARE / df): wholly in up to RARE
-chunks, half in twice as many.
+not a plain number (`12`, `0.5`, `3-4`) or a year (`2024`), if the collection has it. It is rare by min(1, RARE / df):
+wholly in up to RARE chunks, half in twice as many.
 
     weight(t) = w(t) (1 + rarity(t) (max(BOOST, rest / (mass(t) least(t))) - 1))       mass(t) = w(t) idf(t)
 
@@ -27,7 +27,8 @@ LEAST = 0.1
 #: Shorter ones, such as `1a`, name nothing.
 _SHORTEST = 3
 _DIGIT = re.compile(r"\d")
-_NUMBER = re.compile(r"\d{1,3}|\d+[.-]\d+")
+#: A year is said of everything.
+_NUMBER = re.compile(r"\d{1,3}|(?:19|20)\d\d|\d+[.-]\d+")
 
 
 def rarities(asked: Iterable[QueryTerm], chunks: Mapping[str, int]) -> dict[str, float]:

@@ -306,7 +306,7 @@ def test_health_tells_everything_to_this_machine(db: None, client: Client) -> No
 
 
 def test_health_is_not_healthy_before_the_model_is_loaded(
-    db: None, client: Client, monkeypatch: pytest.MonkeyPatch
+    db: None, client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A12: what answers before could search by words alone."""
     engine = QueryEngine(name="torch", reason="the model is being loaded", is_loading=True)
@@ -314,4 +314,5 @@ def test_health_is_not_healthy_before_the_model_is_loaded(
     answer = client.get("/health")
     assert (answer.status_code, answer.json()["status"]) == (503, "unhealthy")
     assert answer.json()["detail"] == "The embedding model is being loaded: ask again in some seconds."
+    assert caplog.records == [], "whoever starts the server asks many times"
     assert client.get("/health/live").status_code == 200

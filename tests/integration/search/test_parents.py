@@ -339,3 +339,13 @@ def test_c_req_001_a_deeper_look_that_takes_too_long_is_given_up(
         monkeypatch.setattr(store("pgvector"), leg, slow)
     found = look("plum", top_k=4, mode="fast", **asked)
     assert (len(found.hits), [warning.code for warning in found.warnings]) == (1, ["depth_cut"])
+
+
+def test_c_req_001_passages_are_read_on_only_while_there_is_time(
+    orchard: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = look("plum", top_k=4)
+    monkeypatch.setattr(Clock, "seconds_left", property(lambda _: 0.0))
+    found = look("plum", top_k=4)
+    assert 1 <= len(found.hits) < len(whole.hits)
+    assert "depth_cut" in {warning.code for warning in found.warnings}

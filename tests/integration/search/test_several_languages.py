@@ -9,7 +9,7 @@ import pytest
 
 from search_app.results import SearchResult
 from search_app.services import search_collections
-from tests.integration.search.asked import filled, sources
+from tests.integration.search.asked import SMALL, filled, sources
 
 pytestmark = pytest.mark.django_db
 
@@ -64,3 +64,29 @@ def test_explanations_add_up_in_every_language(collections: tuple[str, ...]) -> 
         shares = sum(share.share for share in hit.explanation.terms)
         assert hit.explanation.lexical.score == pytest.approx(shares or None)
         assert hit.explanation.score == pytest.approx(hit.explanation.dense.share + hit.explanation.lexical.share)
+
+
+COMMON = "how do I fill in form 1040 when the revenue of our company grew compared with the year before"
+ANSWER = "Fill in form 1040 with the revenue of the company, which grew compared with the year before."
+
+
+@pytest.mark.parametrize(("answer", "rooms"), [(ANSWER, 6), (ANSWER, 110), (ANSWER.replace(" 1040", ""), 110)])
+@pytest.mark.parametrize("asked", [{"mode": "balanced"}, {"mode": "fast", "legs": "lexical"}], ids=str)
+def test_a_name_that_another_language_has_everywhere_says_little(
+    db: None, asked: dict[str, Any], answer: str, rooms: int
+) -> None:
+    filled("english", {"answer": answer, **rest(9)})
+    text = "\n\n".join(f"Raum 1040: Rechner Nummer {n} steht am Fenster." for n in range(rooms))
+    filled("german", {"liste": text}, language="german", chunking=SMALL)
+    found = search_collections(collection_names=["german", "english"], query=COMMON, top_k=5, **asked)
+    assert sources(found)[0] == "answer"
+
+
+def test_a_third_language_without_the_name_changes_nothing(db: None) -> None:
+    filled("english", {"answer": ANSWER, **rest(9)})
+    rooms = {"liste": "Raum 1040: Rechner am Fenster.", "andere": "Raum 1040: der Drucker."}
+    filled("german", rooms, language="german")
+    filled("french", {"salle": "Rien du tout."}, language="french")
+    names = ["german", "french", "english"]
+    found = search_collections(collection_names=names, query=COMMON, mode="fast", legs="lexical")
+    assert sources(found)[0] == "answer"
