@@ -10,6 +10,7 @@ from django.db.models import IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.aggregates import Count
 from django.db.models.functions import Coalesce
 
+from collections_app.context import indexed_text
 from collections_app.models import Alias, Chunk, Collection, Document, Generation
 from core_app.errors import InvalidInput, NotFound
 from core_app.names import RULE, is_collection_name
@@ -106,6 +107,12 @@ def with_chunk_totals(collections: QuerySet[Collection]) -> QuerySet[WithAnnotat
 def list_documents(*, collection: Collection) -> QuerySet[Document]:
     """The collection's documents by source."""
     return Document.objects.filter(collection=collection).order_by("source")
+
+
+def indexed_texts(*, chunk_ids: Sequence[int]) -> dict[int, str]:
+    """The texts that chunks are indexed by; those that are gone are missing from the result."""
+    found = Chunk.objects.select_related("document").only("text", "section_path", "document__title")
+    return {chunk.pk: indexed_text(chunk) for chunk in found.filter(pk__in=chunk_ids)}
 
 
 def chunks_by_id(*, chunk_ids: Sequence[int]) -> dict[int, Chunk]:

@@ -9,6 +9,7 @@ from typing import Literal, TypedDict
 
 from core_app.errors import InvalidInput
 from core_app.where import Where
+from rerank_app.second_stage import RerankerName
 from search_app.modes import Fusion, Legs, ModeName
 
 DEFAULT_LIMIT = 5
@@ -51,6 +52,7 @@ class SearchOptions(TypedDict, total=False):
     mode: ModeName | None
     fusion: Fusion | None
     legs: Legs | None
+    reranker: RerankerName | Literal["none"] | None
     expand: Expansion | None
     group_size: int | None
     diversity: float
@@ -79,6 +81,8 @@ class SearchRequest:
     fusion: Fusion | None = None
     #: None leaves it to `USE_HYBRID_SEARCH`.
     legs: Legs | None = None
+    #: What re-orders the best; None leaves it to the mode.
+    reranker: RerankerName | Literal["none"] | None = None
     #: None shows the passage, or its parent where the collection has parents.
     expand: Expansion | None = None
     #: So many passages of one document at most; `top_k` counts documents then.

@@ -14,6 +14,7 @@ from search_app.findings import Findings
 from search_app.fusion import RRF_K
 from search_app.legs import alike
 from search_app.ranking import Ranking
+from search_app.reranking import RerankedHit
 from search_app.results import SearchWarning
 
 
@@ -42,6 +43,8 @@ class HitExplanation:
     score: float
     #: Its place by that score, from 1, before results were made to differ or shown once.
     rank: int
+    #: None where no reranker read it.
+    reranked: RerankedHit | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +68,7 @@ def explain_hits(
     collections: Sequence[Collection],
     findings: Findings,
     ranking: Ranking,
+    reranked: Mapping[int, RerankedHit],
     seconds: float | None,
 ) -> dict[int, HitExplanation]:
     """By chunk id; what terms add is left out where it cannot be read in so many seconds, and a warning says so."""
@@ -94,6 +98,7 @@ def explain_hits(
             terms=shares,
             score=ranking.scores[chunk_id],
             rank=places[chunk_id],
+            reranked=reranked.get(chunk_id),
         )
     return found
 

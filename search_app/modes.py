@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from rerank_app.second_stage import RerankerName
+
 Fusion = Literal["rrf", "calibrated"]
 ModeName = Literal["fast", "balanced", "thorough"]
 #: By meaning and words, or by one of them.
 Legs = Literal["hybrid", "dense", "lexical"]
-RerankerName = Literal["llm", "cross-encoder"]
 
+RERANKERS: tuple[RerankerName, ...] = ("llm", "cross-encoder")
 FUSIONS: tuple[Fusion, ...] = ("rrf", "calibrated")
 LEGS: tuple[Legs, ...] = ("hybrid", "dense", "lexical")
 DEFAULT_MODE: ModeName = "balanced"
@@ -26,17 +28,24 @@ class Mode:
     depth: int
     #: Unless the request or the collection says otherwise.
     fusion: Fusion
-    #: The first of these that is there re-orders the best so many.
+    #: The first of these that is there re-orders the best so many, or as many of them as there is time for.
     rerankers: tuple[RerankerName, ...] = ()
     rerank_depth: int = 0
+    #: Whether it is worth a warning that none is there.
+    expects_reranker: bool = False
 
 
 #: C-REQ-001 names them and their times.
 MODES: dict[ModeName, Mode] = {
     "fast": Mode(budget_ms=200, depth=100, fusion="rrf"),
-    "balanced": Mode(budget_ms=500, depth=100, fusion="calibrated"),
+    "balanced": Mode(budget_ms=500, depth=100, fusion="calibrated", rerankers=("cross-encoder",), rerank_depth=20),
     "thorough": Mode(
-        budget_ms=2000, depth=200, fusion="calibrated", rerankers=("llm", "cross-encoder"), rerank_depth=20
+        budget_ms=2000,
+        depth=200,
+        fusion="calibrated",
+        rerankers=RERANKERS,
+        rerank_depth=20,
+        expects_reranker=True,
     ),
 }
 MODE_NAMES: tuple[ModeName, ...] = tuple(MODES)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from collections_app.models import Chunk
+from rerank_app.second_stage import RerankerName
 from search_app.modes import Fusion, ModeName
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class SearchWarning:
 
 
 #: Codes of what is so and no fault: the same search is answered in the same way tomorrow.
-STANDING = frozenset({"no_embedder", "no_reranker", "expansion_cut", "candidates_cut"})
+STANDING = frozenset({"no_embedder", "no_reranker", "expansion_cut", "candidates_cut", "reranking_cut"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,9 @@ class SearchResult:
     mode: ModeName
     fusion: Fusion
     query_strategy: str
-    reranker: str
+    reranker: RerankerName | Literal["none"]
+    #: How many of the best the reranker read.
+    reranked: int
     warnings: Sequence[SearchWarning]
     took_ms: float
     #: By field, most frequent values first; of all that was found, not only of what is shown.

@@ -17,7 +17,7 @@ from core_app.api import (
 )
 from search_app.asking import DEFAULT_LIMIT, LARGEST_GROUP, WIDEST_WINDOW, Expansion
 from search_app.facets import MOST_FACETS
-from search_app.modes import FUSIONS, LEGS, MODE_NAMES, MODES
+from search_app.modes import FUSIONS, LEGS, MODE_NAMES, MODES, RERANKERS
 from search_app.results import Hit, SearchResult
 from search_app.services import CONTEXTUALIZED_TOPIC, MOST_COLLECTIONS, RAW_QUERY
 
@@ -64,6 +64,11 @@ class SearchSerializer(StrictSerializer):
     )
     legs = serializers.ChoiceField(
         choices=LEGS, required=False, help_text="By meaning and words, or one of them. Left out: the server's setting."
+    )
+    reranker = serializers.ChoiceField(
+        choices=(*RERANKERS, "none"),
+        required=False,
+        help_text="What puts the best in order once more. Left out: what the mode says, where it is configured.",
     )
     expand = ExpansionField(
         required=False,
@@ -126,12 +131,21 @@ class TermShareSerializer(serializers.Serializer[Any]):
     share = serializers.FloatField(help_text="What the term adds to the BM25 score.")
 
 
+class RerankedHitSerializer(serializers.Serializer[Any]):
+    score = serializers.FloatField(help_text="As the reranker gives it; of a chat model 0 to 10.")
+    share = serializers.FloatField(help_text="What it adds to the score that the order is by now.")
+    share_before = serializers.FloatField(help_text="What the score of before adds to it.")
+    final = serializers.FloatField(help_text="The sum of both.")
+    rank = serializers.IntegerField(help_text="Place by that score.")
+
+
 class HitExplanationSerializer(serializers.Serializer[Any]):
     dense = LegExplanationSerializer()
     lexical = LegExplanationSerializer()
     terms = TermShareSerializer(many=True, help_text="Their shares add up to the BM25 score.")
     score = serializers.FloatField(help_text="What the order is by: the sum of both legs' shares.")
     rank = serializers.IntegerField(help_text="Place by that score, among all that was found.")
+    reranked = RerankedHitSerializer(allow_null=True, help_text="Null where no reranker read the passage.")
 
 
 class HitSerializer(serializers.Serializer[Any]):
@@ -196,7 +210,8 @@ class SearchResponseSerializer(serializers.Serializer[Any]):
     mode = serializers.ChoiceField(choices=MODE_NAMES)
     fusion = serializers.ChoiceField(choices=FUSIONS, help_text="What the order is by.")
     query_strategy = serializers.ChoiceField(choices=(RAW_QUERY, CONTEXTUALIZED_TOPIC))
-    reranker = serializers.ChoiceField(choices=("llm", "cross-encoder", "none"))
+    reranker = serializers.ChoiceField(choices=(*RERANKERS, "none"), help_text="What put the best in order.")
+    reranked = serializers.IntegerField(help_text="How many of the best it read.")
     warnings = SearchWarningSerializer(many=True, help_text="What kept the search from being all it could be.")
     took_ms = serializers.FloatField()
     facets = serializers.DictField(child=ValueCountSerializer(many=True), required=False)
@@ -212,6 +227,7 @@ def as_json(found: SearchResult) -> dict[str, Any]:
         "fusion": found.fusion,
         "query_strategy": found.query_strategy,
         "reranker": found.reranker,
+        "reranked": found.reranked,
         "warnings": [asdict(warning) for warning in found.warnings],
         "took_ms": found.took_ms,
     }

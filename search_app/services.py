@@ -13,6 +13,7 @@ from core_app.errors import InvalidInput
 from core_app.ports import Vectors
 from core_app.snapshot import guarded, snapshot
 from core_app.wiring import app_settings, store
+from rerank_app.second_stage import RerankerName, is_there
 from search_app.asking import SearchOptions, SearchRequest
 from search_app.clock import Clock
 from search_app.diversity import maximal_marginal_relevance
@@ -21,10 +22,11 @@ from search_app.explaining import Explanation, explain_hits
 from search_app.facets import count_values
 from search_app.findings import Findings
 from search_app.legs import Looking, look
-from search_app.modes import MODES, Legs
+from search_app.modes import MODES, Legs, Mode
 from search_app.presenting import present
 from search_app.query_log import remember, remember_failure
 from search_app.ranking import Ranking, ranked
+from search_app.reranking import Reranked, Reranker
 from search_app.results import Hit, SearchResult, SearchWarning, ValueCount
 from search_app.showing import MOST_SHOWN, Shown, chosen, count_results
 from search_app.tuning import Tuning, tuning_of
@@ -34,6 +36,8 @@ logger = logging.getLogger(__name__)
 RAW_QUERY = "first message (raw query)"
 CONTEXTUALIZED_TOPIC = "follow-up (contextualized topic)"
 MOST_COLLECTIONS = 100
+#: Where a reranker is asked for in a mode that has none.
+_RERANKED = 20
 _DIVERSITY_CUT = SearchWarning(
     code="diversity_cut", detail="The mode's time was over: results were not made to differ."
 )
@@ -92,7 +96,8 @@ def _answer(names: Sequence[str], request: SearchRequest, text: str, strategy: s
         mode=tuning.mode,
         fusion=searched.ranking.fusion,
         query_strategy=strategy,
-        reranker="none",
+        reranker=searched.reranked.reranker if searched.reranked else "none",
+        reranked=len(searched.reranked.hits) if searched.reranked else 0,
         warnings=findings.warnings,
         took_ms=clock.took_ms,
         facets=searched.facets,
@@ -107,6 +112,8 @@ def _answer(names: Sequence[str], request: SearchRequest, text: str, strategy: s
             "dense_results": len(findings.dense),
             "lexical_results": len(findings.lexical),
             "results": len(hits),
+            "reranker": result.reranker,
+            "reranked": result.reranked,
             "took_ms": result.took_ms,
             "stages_ms": {stage.name: stage.took_ms for stage in clock.stages},
         },
@@ -125,6 +132,12 @@ def _query_text(request: SearchRequest) -> tuple[str, str]:
     strategy = CONTEXTUALIZED_TOPIC if normalised else RAW_QUERY
     logger.info("query strategy: %s", strategy)
     return normalised or request.query.strip(), strategy
+
+
+def _rerankers(request: SearchRequest, mode: Mode) -> Sequence[RerankerName]:
+    if request.reranker is None:
+        return mode.rerankers
+    return () if request.reranker == "none" else (request.reranker,)
 
 
 class _Search:
@@ -149,6 +162,10 @@ class _Search:
         if app_settings().search.cut_at_budget and not request.patient:
             clock.budget_ms = self._mode.budget_ms
         self.ranking = Ranking(scores={}, fusion=tuning.fusion, rrf={})
+        self.reranked: Reranked | None = None
+        self._reranker = Reranker(
+            wanted=_rerankers(request, self._mode), depth=self._mode.rerank_depth or _RERANKED, query=text, clock=clock
+        )
         self.facets: dict[str, list[ValueCount]] = {}
         self.explanation: Explanation | None = None
 
@@ -169,6 +186,7 @@ class _Search:
                     collections=self._collections,
                     findings=self.findings,
                     ranking=self.ranking,
+                    reranked=self.reranked.hits if self.reranked else {},
                     # Whoever asks why has time for it, but not without end.
                     seconds=self._clock.seconds_more,
                 )
@@ -224,7 +242,7 @@ class _Search:
 
     def _deeper(self, depth: int) -> tuple[list[int], list[Shown]] | None:
         """The same at another depth; None where something goes wrong that did not before, which changes nothing."""
-        before = self.findings, self.ranking
+        before = self.findings, self.ranking, self.reranked
         self.findings = Findings()
         try:
             with guarded():
@@ -233,14 +251,14 @@ class _Search:
             logger.exception("a search that looked deeper failed")
             found = None
         if found is None or {one.code for one in self.findings.warnings} - {one.code for one in before[0].warnings}:
-            self.findings, self.ranking = before
+            self.findings, self.ranking, self.reranked = before
             return None
         self.findings.warnings = before[0].warnings
         return found
 
     def _at(self, depth: int, *, is_deeper: bool) -> tuple[list[int], list[Shown]]:
         self._look(depth, is_deeper=is_deeper)
-        kept = self._similar_enough()
+        kept = self._reranked(self._similar_enough())
         with self._clock.stage("passages"):
             shown = chosen(
                 ranked=self._diverse(kept),
@@ -282,8 +300,6 @@ class _Search:
             self.ranking = ranked(findings, tuning=self._tuning)
         merged = sum(map(len, findings.rankings))
         logger.info("legs merged", extra={"unique_chunks": len(self.ranking.scores), "merged": merged})
-        if self._mode.rerankers and self._tuning.mode == "thorough":
-            findings.warn("no_reranker", "No reranker is configured: the order is that of the fusion.")
 
     def _enough(self, legs: Legs) -> int | None:
         """Found by words, so many are an answer without meaning. A threshold needs similarities."""
@@ -297,6 +313,18 @@ class _Search:
             self.findings.warn("min_score_ignored", "Nothing could be compared with min_score, so it was not applied.")
             least = None
         return [pk for pk in self.ranking.scores if least is None or similarities.get(pk, 0.0) >= least]
+
+    def _reranked(self, kept: list[int]) -> list[int]:
+        """The best of them as the reranker has them, then the others."""
+        wanted = self._reranker.wanted
+        if not any(map(is_there, wanted)):
+            if self._mode.expects_reranker if self._request.reranker is None else wanted:
+                self.findings.warn("no_reranker", "No reranker is configured: the order is that of the fusion.")
+            return kept
+        self.reranked = self._reranker.reorder(kept, scores=self.ranking.scores, findings=self.findings)
+        if self.reranked is None:
+            return kept
+        return [*self.reranked.hits, *(pk for pk in kept if pk not in self.reranked.hits)]
 
     def _diverse(self, kept: list[int]) -> list[int]:
         """The best of them so that they differ, then the others."""
@@ -326,12 +354,19 @@ class _Search:
                     return kept
                 vectors |= found or {}
             first = maximal_marginal_relevance(
-                relevance={pk: self.ranking.scores[pk] for pk in pool},
+                relevance=self._relevance(pool),
                 vectors=vectors,
                 diversity=request.diversity,
                 limit=len(pool),
             )
         return [*first, *kept[len(pool) :]]
+
+    def _relevance(self, pool: Sequence[int]) -> dict[int, float]:
+        """Scores of those in order; where some were reranked, what is left of them has no more than the last."""
+        if self.reranked is None:
+            return {pk: self.ranking.scores[pk] for pk in pool}
+        found = {pk: hit.final for pk, hit in self.reranked.hits.items() if pk in set(pool)}
+        return found | {pk: 0.0 for pk in pool if pk not in found}
 
     def _explained(self, results: int, similar: int) -> Explanation:
         findings = self.findings

@@ -15,7 +15,7 @@ from core_app.names import printable
 from core_app.where import parse_where_text
 from search_app.asking import DEFAULT_LIMIT, LARGEST_GROUP, Expansion, SearchOptions
 from search_app.explaining import Explanation, HitExplanation
-from search_app.modes import FUSIONS, LEGS, MODE_NAMES
+from search_app.modes import FUSIONS, LEGS, MODE_NAMES, RERANKERS
 from search_app.results import Hit
 from search_app.services import search_collections
 
@@ -50,6 +50,7 @@ class Command(BaseCommand):
         parser.add_argument("--mode", choices=MODE_NAMES, help="how much is done in what time")
         parser.add_argument("--fusion", choices=FUSIONS, help="how words and meaning are merged")
         parser.add_argument("--legs", choices=LEGS, help="by words and meaning, or one of them")
+        parser.add_argument("--reranker", choices=(*RERANKERS, "none"), help="what puts the best in order once more")
         parser.add_argument("--expand", help="what is shown of a document: section, document or window:N")
         parser.add_argument("--group-size", type=_group, help="most passages of one document")
         parser.add_argument("--diversity", type=_share, default=0.0, help="how much results are to differ, 0 to 1")
@@ -67,6 +68,7 @@ class Command(BaseCommand):
                 mode=given["mode"],
                 fusion=given["fusion"],
                 legs=given["legs"],
+                reranker=given["reranker"],
                 topic=given["topic"],
                 expand=None if given["expand"] is None else Expansion.parse(given["expand"]),
                 group_size=given["group_size"],
@@ -93,7 +95,8 @@ class Command(BaseCommand):
         if found.explanation is not None:
             self._print_explanation(found.explanation)
         passages = "1 passage" if len(found.hits) == 1 else f"{len(found.hits)} passages"
-        self.stdout.write(f"{passages} in {found.took_ms:.0f} ms, {found.mode}")
+        by = f", the best {found.reranked} reranked by {found.reranker}" if found.reranked else ""
+        self.stdout.write(f"{passages} in {found.took_ms:.0f} ms, {found.mode}{by}")
 
     def _print(self, rank: int, hit: Hit, *, named: bool) -> None:
         place = [f"{hit.collection}: {hit.metadata['source']}" if named else str(hit.metadata["source"])]
@@ -113,6 +116,8 @@ class Command(BaseCommand):
             score = "" if leg.score is None else f"{leg.score:.4f}"
             rows.append((name, str(leg.rank or ""), score, f"{leg.share:.4f}"))
         rows.append(("together", str(why.rank), "", f"{why.score:.4f}"))
+        if why.reranked is not None:
+            rows.append(("reranked", str(why.reranked.rank), f"{why.reranked.score:.4f}", f"{why.reranked.final:.4f}"))
         self._print_table(rows)
         if why.terms:
             terms = ", ".join(f"{share.term} {share.share:.2f}" for share in why.terms)

@@ -362,6 +362,7 @@ def test_null_is_allowed_where_the_document_says_so(contract: Contract) -> None:
         "fusion": "rrf",
         "query_strategy": "first message (raw query)",
         "reranker": "none",
+        "reranked": 0,
         "warnings": [],
         "took_ms": 1.5,
     }

@@ -243,6 +243,7 @@ class TestTheText:
             fusion="rrf",
             query_strategy=RAW_QUERY,
             reranker="none",
+            reranked=0,
             warnings=[],
             took_ms=1.0,
             facets={},
