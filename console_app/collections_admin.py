@@ -22,6 +22,7 @@ from console_app.pages import Action, ServiceAdmin
 from console_app.permissions import may, require
 from console_app.progress import progress_of
 from console_app.query import QueryPage, run_query
+from console_app.reranking import RerankPage, run_bench
 from console_app.selectors import recent_jobs, with_totals
 from console_app.templatetags.console import ago
 from ingest_app.models import Job
@@ -64,7 +65,8 @@ class CollectionAdmin(ServiceAdmin):
             self.admin_site.admin_view(self.language_view),
             name="collections_collection_language",
         )
-        return [query, empty, chunking, language, *super().get_urls()]
+        rerank = path("rerank/", self.admin_site.admin_view(self.rerank_view), name="collections_collection_rerank")
+        return [query, rerank, empty, chunking, language, *super().get_urls()]
 
     def list_actions(self, request: HttpRequest) -> list[Action]:
         if not may(request.user, "create_collections"):
@@ -224,6 +226,12 @@ class CollectionAdmin(ServiceAdmin):
         else:
             messages.success(request, f"Collection '{row.name}' is being emptied.")
         return redirect("admin:collections_collection_change", row.pk)
+
+    def rerank_view(self, request: HttpRequest) -> HttpResponse:
+        """What the loaded cross-encoder makes of two texts."""
+        require(request, "query")
+        found: RerankPage = run_bench(request.POST if request.method == "POST" else None)
+        return self.page(request, "rerank.html", title="Compare two texts", found=found)
 
     def query_view(self, request: HttpRequest) -> HttpResponse:
         """The playground. A GET: looking for something changes nothing and can be bookmarked."""

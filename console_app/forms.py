@@ -30,6 +30,8 @@ from search_app.modes import MODES
 from search_app.serializers import MAX_QUERY_LENGTH
 
 MOST_PASSAGES = 100
+#: Characters of a text: more than any cross-encoder reads.
+MOST_COMPARED = 100_000
 
 
 class MetadataField(forms.CharField):
@@ -206,6 +208,21 @@ class UploadForm(forms.Form):
     def __init__(self, *args: Any, collections: Sequence[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         choose(self, "collection", collections)
+
+
+class RerankForm(forms.Form):
+    """A query and the two texts that are compared by it."""
+
+    query = forms.CharField(
+        max_length=MAX_QUERY_LENGTH,
+        widget=UnfoldAdminTextInputWidget(attrs={"autofocus": True, "autocomplete": "off", "class": "rs-wide"}),
+    )
+    first = forms.CharField(
+        label="First text", max_length=MOST_COMPARED, widget=UnfoldAdminTextareaWidget(attrs={"rows": 5})
+    )
+    second = forms.CharField(
+        label="Second text", max_length=MOST_COMPARED, widget=UnfoldAdminTextareaWidget(attrs={"rows": 5})
+    )
 
 
 class QueryForm(forms.Form):

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from console_app.permissions import abilities
 from console_app.progress import progress_of
 from console_app.selectors import recent_collections, recent_jobs
-from core_app.wiring import embedder
+from core_app.wiring import embedder, pair_scorer
 
 COLLECTIONS_SHOWN = 10
 JOBS_SHOWN = 6
@@ -20,7 +20,15 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     may = abilities(request.user)
     collections = recent_collections(limit=COLLECTIONS_SHOWN) if may["view_collections"] else []
     engine = embedder().query_engine
-    return {**context, **jobs_context(request), "may": may, "collections": collections, "query_engine": engine}
+    scorer = pair_scorer()
+    return {
+        **context,
+        **jobs_context(request),
+        "may": may,
+        "collections": collections,
+        "query_engine": engine,
+        "cross_encoder": None if scorer is None else scorer.model,
+    }
 
 
 def jobs_context(request: HttpRequest) -> dict[str, Any]:

@@ -34,12 +34,14 @@ def _entry(title: str, icon: str, page: str, ability: str = "", *, but: tuple[st
 
 _UPLOAD = "admin:ingest_job_add"
 _QUERY = "admin:collections_collection_query"
+_RERANK = "admin:collections_collection_rerank"
 
 _NAVIGATION = [
     {
         "items": [
             {"title": "Home", "icon": "home", "link": reverse_lazy("admin:index")},
             _entry("Try a query", "search", _QUERY, "query"),
+            _entry("Compare two texts", "swap_vert", _RERANK, "query"),
             _entry("Upload files", "upload_file", _UPLOAD, "upload"),
         ],
     },
@@ -52,7 +54,7 @@ _NAVIGATION = [
                 "folder_open",
                 "admin:collections_collection_changelist",
                 "view_collections",
-                but=(_QUERY,),
+                but=(_QUERY, _RERANK),
             ),
             _entry("Documents", "description", "admin:collections_document_changelist", "view_documents"),
             _entry("Chunks", "segment", "admin:collections_chunk_changelist", "view_chunks"),

@@ -136,6 +136,7 @@ def pages(rows: Rows) -> dict[str, tuple[str, ...]]:
         f"collections/collection/{collection}/chunking/": ("collections.view_collection",),
         f"collections/collection/{collection}/language/": ("collections.view_collection",),
         "collections/collection/query/": ("collections.view_collection", "collections.view_chunk"),
+        "collections/collection/rerank/": ("collections.view_collection", "collections.view_chunk"),
         "collections/document/": ("collections.view_document",),
         f"collections/document/{document}/change/": ("collections.view_document",),
         f"collections/document/{document}/delete/": ("collections.view_document", "collections.delete_document"),
