@@ -62,8 +62,9 @@ class _Use:
 
     @property
     def cost(self) -> float | None:
-        costs = [answer.cost for answer in self.answers if answer.cost is not None]
-        return round(sum(costs), 8) if costs and len(costs) == len(self.answers) else None
+        costs = [answer.cost for answer in self.answers]
+        known = [cost for cost in costs if cost is not None]
+        return round(sum(known), 8) if known and len(known) == len(costs) else None
 
 
 def score(*, query: str, texts: Sequence[str], seconds: float | None = None) -> LlmScores:
@@ -141,7 +142,7 @@ def _asked(use: _Use, texts: Sequence[str]) -> list[float]:
         return _answered(use, texts, rules(complaint=complaint))
     except WrongAnswer:
         raise ModelFailed(
-            "The chat model did not answer in the form that it was asked for, twice. Choose another model in Llm:Model.",
+            "The chat model did not answer in the form that it was asked for, twice. Name another model in Llm:Model.",
             code="llm_bad_answer",
         ) from None
 

@@ -31,6 +31,7 @@ class AnthropicChat(CallingChat):
             open_telemetry=False,
             http_client=anthropic.DefaultAsyncHttpxClient(**client_options(has_key=True)),
         )
+        self._messages = self._client.messages  # imports more
 
     async def _reply(self, question: Question, seconds: float) -> Reply:
         more: dict[str, Any] = {}
@@ -38,7 +39,7 @@ class AnthropicChat(CallingChat):
             more["tools"] = [{"name": _TOOL, "description": "Give the answer.", "input_schema": dict(question.schema)}]
             more["tool_choice"] = {"type": "tool", "name": _TOOL, "disable_parallel_tool_use": True}
         try:
-            message = await self._client.messages.create(
+            message = await self._messages.create(
                 model=self.model,
                 max_tokens=question.max_tokens,
                 system=question.system,

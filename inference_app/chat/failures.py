@@ -33,8 +33,15 @@ def of_status(status: int, headers: Mapping[str, str], words: str) -> PassingFai
 
 def causes(error: BaseException, *, secret: str) -> str:
     """The chain of exceptions for the log, outermost first: classes and words, the key taken out."""
-    words = " <- ".join(f"{type(one).__name__}: {' '.join(str(one).split())[:_LONGEST_WORDS]}" for one in _chain(error))
-    return words.replace(secret, "...") if secret else words
+    return " <- ".join(f"{type(one).__name__}: {_words(one, secret)}" for one in _chain(error))
+
+
+def _words(error: BaseException, secret: str) -> str:
+    """The key is taken out first: half of one, where the words are cut, would not be found."""
+    words = str(error)
+    for form in {secret, repr(secret)[1:-1]} - {""}:
+        words = words.replace(form, "...")
+    return " ".join(words.split())[:_LONGEST_WORDS]
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

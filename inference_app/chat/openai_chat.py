@@ -60,6 +60,7 @@ class OpenAiChat(CallingChat):
             max_retries=0,
             http_client=openai.DefaultAsyncHttpxClient(**client_options(has_key=bool(key))),
         )
+        self._completions = self._client.chat.completions  # imports more
         # OpenAI's own models that think know only the newer name.
         is_openai = section.provider == "openai" and not section.base_url
         self._manner = _Manner(limit="max_completion_tokens" if is_openai else "max_tokens")
@@ -90,7 +91,7 @@ class OpenAiChat(CallingChat):
             more["temperature"] = 0
         if question.schema is not None and manner.form != "words":
             more["response_format"] = _response_format(question, manner.form)
-        return await self._client.chat.completions.create(
+        return await self._completions.create(
             model=self.model,
             messages=[{"role": "system", "content": system}, {"role": "user", "content": question.user}],
             timeout=self._library.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
