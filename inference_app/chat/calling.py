@@ -12,6 +12,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Iterator, Mapping
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -89,7 +90,7 @@ class CallingChat(ABC):
                 reply = with_retry(
                     lambda left: self._run(self._tried(question, left), left), seconds=deadline - time.monotonic()
                 )
-        except (PassingFailure, Refusal, Senseless, TimeoutError) as error:
+        except (PassingFailure, Refusal, Senseless, TimeoutError, CancelledError) as error:
             logged = {"connection": self.connection, "model": self.model, "cause": causes(error, secret=self._key())}
             logger.warning("the chat model did not answer", extra=logged)
             # Without its cause, whose words may have the key or the address: somebody may log the whole chain.
@@ -99,7 +100,7 @@ class CallingChat(ABC):
     def close(self) -> None:
         """End its connections and its thread; for those that do not live as long as the process."""
         if self._loop is not None:
-            self._run(self._close(), _GRACE)
+            self._run(self._ended(), _GRACE)
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
@@ -112,6 +113,14 @@ class CallingChat(ABC):
     @abstractmethod
     async def _close(self) -> None:
         """End the client."""
+
+    async def _ended(self) -> None:
+        """Whoever waits for an answer is told that there is none."""
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await self._close()
 
     async def _tried(self, question: Question, seconds: float) -> Reply:
         try:
@@ -178,7 +187,7 @@ def _said(error: Exception) -> RagsiteError:
             "the server's log has its answer.",
             code="llm_refused",
         )
-    if isinstance(error, PassingFailure | TimeoutError):
+    if isinstance(error, PassingFailure | TimeoutError | CancelledError):
         return Unavailable(
             "The chat model could not be reached, or did not answer in time. Try again later; "
             "the server's log has the cause.",

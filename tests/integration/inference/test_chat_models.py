@@ -20,6 +20,8 @@ from tests.integration.inference.scripted_chat import (
     INPUT_TOKENS,
     MODEL,
     OUTPUT_TOKENS,
+    Asked,
+    Handler,
     Server,
     Step,
     dies,
@@ -254,8 +256,12 @@ def test_no_more_calls_at_a_time_than_configured(server: Server) -> None:
 
 def test_waiting_for_one_s_turn_takes_no_longer_than_the_time(server: Server) -> None:
     arrived = threading.Event()
-    answer = held(says("{}"))
-    server.plays(lambda handler, asked: (arrived.set(), answer(handler, asked))[1])
+
+    def step(handler: Handler, asked: Asked) -> None:
+        arrived.set()
+        held(says("{}"))(handler, asked)
+
+    server.plays(step)
     with connected(server, "openai", concurrency=1) as chat:
         first = threading.Thread(target=ask, args=(chat,))
         first.start()
