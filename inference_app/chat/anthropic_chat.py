@@ -8,7 +8,7 @@ from typing import Any
 from core_app.config import Llm
 from core_app.retrying import PassingFailure
 from inference_app.chat.calling import CallingChat, Question, Reply
-from inference_app.chat.connecting import client_options
+from inference_app.chat.connecting import http_client
 from inference_app.chat.failures import Senseless, of_status
 
 ANTHROPIC = "https://api.anthropic.com"
@@ -29,7 +29,7 @@ class AnthropicChat(CallingChat):
             base_url=section.base_url.strip() or ANTHROPIC,
             max_retries=0,
             open_telemetry=False,
-            http_client=anthropic.DefaultAsyncHttpxClient(**client_options(has_key=True)),
+            http_client=http_client(has_key=True),
         )
         self._messages = self._client.messages  # imports more
 

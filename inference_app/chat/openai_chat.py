@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from core_app.config import Llm
 from core_app.retrying import PassingFailure
 from inference_app.chat.calling import CallingChat, Question, Reply
-from inference_app.chat.connecting import client_options
+from inference_app.chat.connecting import http_client
 from inference_app.chat.failures import Senseless, of_status
 
 OPENAI = "https://api.openai.com/v1"
@@ -58,7 +58,7 @@ class OpenAiChat(CallingChat):
             api_key=key or "none",  # the library wants one; it is not sent
             base_url=_address(section),
             max_retries=0,
-            http_client=openai.DefaultAsyncHttpxClient(**client_options(has_key=bool(key))),
+            http_client=http_client(has_key=bool(key)),
         )
         self._completions = self._client.chat.completions  # imports more
         # OpenAI's own models that think know only the newer name.
