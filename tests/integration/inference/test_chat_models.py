@@ -315,7 +315,7 @@ def test_nothing_of_the_environment_is_used_or_sent(
     headers = server.asked[0].headers
     assert "of-the-environment" not in str(headers)
     assert not [name for name in headers if name.startswith(("x-stainless", "openai-", "traceparent"))]
-    assert headers["x-api-key" if provider == "anthropic" else "authorization"].endswith(KEY)
+    assert headers["authorization"] == f"Bearer {KEY}"
 
 
 def test_without_a_key_none_is_sent(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
