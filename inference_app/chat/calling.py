@@ -26,8 +26,7 @@ from inference_app.chat.failures import Refusal, Senseless, causes
 logger = logging.getLogger(__name__)
 
 _LONGEST_NAME = 200
-#: Seconds beyond those of a call until its thread is taken for dead.
-_GRACE = 1.0
+_CLOSING_SECONDS = 5.0
 
 Result = TypeVar("Result")
 
@@ -100,7 +99,7 @@ class CallingChat(ABC):
     def close(self) -> None:
         """End its connections and its thread; for those that do not live as long as the process."""
         if self._loop is not None:
-            self._run(self._ended(), _GRACE)
+            self._run(self._ended(), _CLOSING_SECONDS)
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
@@ -143,11 +142,11 @@ class CallingChat(ABC):
             self._slots.release()
 
     def _run(self, work: Coroutine[Any, Any, Result], seconds: float) -> Result:
-        future = asyncio.run_coroutine_threadsafe(_bounded(work, seconds), self._running_loop())
+        future = asyncio.run_coroutine_threadsafe(work, self._running_loop())
         try:
-            return future.result(max(0.0, seconds) + _GRACE)
+            return future.result(max(0.0, seconds))
         finally:
-            future.cancel()
+            future.cancel()  # ends the work, and its connection, where it goes on
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         with self._starting:
@@ -172,11 +171,6 @@ class CallingChat(ABC):
         if of_input is None or of_output is None or not reply.input_tokens:
             return None
         return (reply.input_tokens * of_input + reply.output_tokens * of_output) / 1_000_000
-
-
-async def _bounded(work: Coroutine[Any, Any, Result], seconds: float) -> Result:
-    async with asyncio.timeout(max(0.0, seconds)):
-        return await work
 
 
 def _said(error: Exception) -> RagsiteError:

@@ -54,6 +54,8 @@ class Server(ThreadingHTTPServer):
         self.otherwise: Step = status(418)
         self.released = threading.Event()
         self.is_dead = False
+        #: Whoever asked did not wait for the end of `trickles`.
+        self.hung_up = threading.Event()
         self.lock = threading.Lock()
         #: Calls that are being answered, and the most there ever were.
         self.under_way = 0
@@ -160,8 +162,11 @@ def trickles(handler: Handler, asked: Asked) -> None:
     handler.send_header("Content-Length", "1000000")
     handler.end_headers()
     while not handler.server.released.wait(0.02):
-        handler.wfile.write(b" ")
-        handler.wfile.flush()
+        try:
+            handler.wfile.write(b" ")
+        except OSError:
+            handler.server.hung_up.set()
+            raise
 
 
 def dies(handler: Handler, asked: Asked) -> None:

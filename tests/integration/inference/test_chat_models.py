@@ -215,6 +215,15 @@ def test_the_time_bounds_a_service_that_does_not_end(server: Server, provider: s
 
 
 @both
+def test_a_call_that_is_given_up_is_hung_up(server: Server, provider: str) -> None:
+    server.plays(trickles)
+    with connected(server, provider) as chat:
+        with pytest.raises(Unavailable):
+            ask(chat, seconds=SHORT)
+        assert server.hung_up.wait(SECONDS)
+
+
+@both
 def test_a_service_that_dies_while_it_answers(server: Server, provider: str) -> None:
     assert failure(server, provider, dies).code == "llm_unavailable"
     assert len(server.asked) == 1
@@ -285,6 +294,7 @@ def test_the_key_is_in_no_log_and_no_error(
     assert KEY in str(server.asked[0].headers)
     assert KEY not in logged
     assert "Say hello" not in logged
+    assert error.__cause__ is None
     assert error.__suppress_context__
     for private in (KEY, "127.0.0.1", "http", "Traceback"):
         assert private not in error.detail
