@@ -13,7 +13,7 @@ from django.utils.module_loading import import_string
 from core_app.config import AppSettings
 from core_app.config_loading import LoadedSettings
 from core_app.errors import InvalidInput
-from core_app.ports import Embedder, PairScorer, Store
+from core_app.ports import ChatModel, Embedder, PairScorer, Store
 
 
 def app_settings() -> AppSettings:
@@ -56,6 +56,21 @@ def pair_scorer() -> PairScorer | None:
         return None
     with _building:
         return _pair_scorer()
+
+
+def chat_model() -> ChatModel | None:
+    """The configured chat model, one a process; None where none is configured. The first call imports for seconds."""
+    if app_settings().llm.provider == "none":
+        return None
+    with _building:
+        return _chat_model()
+
+
+@cache
+def _chat_model() -> ChatModel:
+    section = app_settings().llm
+    path = import_string(f"{settings.RAGSITE_WIRING}.CHAT_MODELS")[section.provider]
+    return cast("ChatModel", import_string(path)(section))
 
 
 @cache

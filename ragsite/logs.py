@@ -13,6 +13,11 @@ _SHARED: list[structlog.typing.Processor] = [
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
 
+_QUIET = (
+    "httpx", "httpcore", "httpx2", "httpcore2", "openai", "anthropic", "asyncio", "urllib3",
+    "sentence_transformers", "trafilatura", "htmldate",
+)  # fmt: skip
+
 
 def logging_settings(*, level: str, form: Literal["console", "json"]) -> dict[str, Any]:
     """The standard library's logging, rendered by structlog, on standard error."""
@@ -36,11 +41,8 @@ def logging_settings(*, level: str, form: Literal["console", "json"]) -> dict[st
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
-            # Libraries speak when something is wrong.
-            **{
-                name: {"level": "WARNING"}
-                for name in ("httpx", "httpcore", "urllib3", "sentence_transformers", "trafilatura", "htmldate")
-            },
+            # Libraries speak when something is wrong. Those of the chat models would print texts and keys.
+            **{name: {"level": "WARNING"} for name in _QUIET},
             # Django warns of every mistake of a client; those are answered, not logged.
             "django.request": {"level": "ERROR"},
         },

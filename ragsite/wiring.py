@@ -12,3 +12,9 @@ EMBEDDERS = {
     "sentence-transformers": "inference_app.sentence_transformer.SentenceTransformerEmbedder",
     "hashing": "inference_app.hashing.HashingEmbedder",
 }
+
+CHAT_MODELS = {
+    "openai": "inference_app.chat.openai_chat.OpenAiChat",
+    "ollama": "inference_app.chat.openai_chat.OpenAiChat",
+    "anthropic": "inference_app.chat.anthropic_chat.AnthropicChat",
+}

@@ -1,0 +1,66 @@
+"""What can go wrong with a call: which failures pass, and what the log is told of them."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from email.utils import parsedate_to_datetime
+
+from core_app.retrying import PassingFailure
+
+#: That pass: timeouts and too many requests at a time, beside whatever is 500 and above.
+_PASSING = frozenset({408, 425, 429})
+_LONGEST_WORDS = 300
+_LONGEST_CHAIN = 5
+
+
+class Refusal(Exception):
+    """The service understood that it was asked, and does not want to answer."""
+
+
+class Senseless(Exception):
+    """Something answered, but not as the service does."""
+
+
+def of_status(status: int, headers: Mapping[str, str], words: str) -> PassingFailure | Refusal:
+    """What an answer of HTTP that is no success means."""
+    said = f"HTTP {status}: {words}"
+    if status in _PASSING or status >= 500:
+        return PassingFailure(said, retry_after=_retry_after(headers))
+    return Refusal(said)
+
+
+def causes(error: BaseException, *, secret: str) -> str:
+    """The chain of exceptions for the log, outermost first: classes and words, the key taken out."""
+    return " <- ".join(f"{type(one).__name__}: {_words(one, secret)}" for one in _chain(error))
+
+
+def _words(error: BaseException, secret: str) -> str:
+    """The key is taken out first: half of one, where the words are cut, would not be found."""
+    words = str(error)
+    for form in {secret, repr(secret)[1:-1]} - {""}:
+        words = words.replace(form, "...")
+    return " ".join(words.split())[:_LONGEST_WORDS]
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    current: BaseException | None = error
+    for _ in range(_LONGEST_CHAIN):
+        if current is None:
+            return
+        yield current
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+
+
+def _retry_after(headers: Mapping[str, str]) -> float:
+    """Seconds, or a date; 0 where it is neither."""
+    value = headers.get("retry-after", "")
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except ValueError:
+            return 0.0
+    return max(0.0, seconds) if math.isfinite(seconds) else 0.0
