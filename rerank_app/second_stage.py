@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from core_app.errors import RagsiteError
 from core_app.wiring import app_settings, pair_scorer
+from rerank_app import llm
 
 logger = logging.getLogger(__name__)
+
+#: Of the time that there is, where a cross-encoder waits to take the chat model's place.
+_SHARE_BEFORE_OTHERS = 0.7
 
 RerankerName = Literal["llm", "cross-encoder"]
 
@@ -40,10 +46,17 @@ def read(*, query: str, texts: Sequence[str], wanted: Sequence[RerankerName], se
 
     Never raises: what went wrong is a problem of the reading, and the next reranker takes the place of the one before.
     """
+    deadline = None if seconds is None else time.monotonic() + seconds
     problems: list[Problem] = []
     for name in filter(is_there, wanted):
         try:
-            scores = _SCORES[name](query, texts, seconds)
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            scores = _SCORES[name](query, texts, left)
+        except RagsiteError as error:
+            # Whoever raised it has logged its cause.
+            logger.warning("the reranker failed: %s: %s", name, error.code)
+            problems.append(_FAILED[name])
+            continue
         except Exception:
             logger.exception("the reranker failed: %s", name)
             problems.append(_FAILED[name])
@@ -69,6 +82,16 @@ def _by_cross_encoder(query: str, texts: Sequence[str], seconds: float | None) -
     return [float(score) for score in found]
 
 
+def _by_chat_model(query: str, texts: Sequence[str], seconds: float | None) -> Sequence[float]:
+    if seconds is not None and _has_cross_encoder():
+        seconds *= _SHARE_BEFORE_OTHERS
+    return llm.score(query=query, texts=texts, seconds=seconds).scores
+
+
+def _has_chat_model() -> bool:
+    return app_settings().llm.provider != "none"
+
+
 def _has_cross_encoder() -> bool:
     section = app_settings().rerank
     return bool(section.cross_encoder or section.cross_encoder_path)
@@ -80,11 +103,14 @@ def _cut(scored: int, asked: int) -> Problem:
     return Problem(code="reranking_cut", detail=f"There was time to rerank the best {scored} of {asked} passages.")
 
 
-_IS_THERE: dict[RerankerName, Callable[[], bool]] = {"cross-encoder": _has_cross_encoder, "llm": lambda: False}
+_IS_THERE: dict[RerankerName, Callable[[], bool]] = {"cross-encoder": _has_cross_encoder, "llm": _has_chat_model}
 _SCORES: dict[RerankerName, Callable[[str, Sequence[str], float | None], Sequence[float]]] = {
-    "cross-encoder": _by_cross_encoder
+    "cross-encoder": _by_cross_encoder,
+    "llm": _by_chat_model,
 }
 _FAILED: dict[RerankerName, Problem] = {
     "cross-encoder": Problem(code="reranking_failed", detail="The cross-encoder failed: it put nothing in order."),
-    "llm": Problem(code="llm_reranking_failed", detail="The chat model put nothing in order."),
+    "llm": Problem(
+        code="llm_reranking_failed", detail="The chat model failed or was slow: it put nothing in order."
+    ),
 }

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from access_app.authentication import is_loopback
 from core_app.errors import RagsiteError, Unavailable
-from core_app.wiring import app_settings, embedder, loaded_settings, pair_scorer
+from core_app.wiring import app_settings, chat_model, embedder, loaded_settings, pair_scorer
 from ragsite.malformed_requests import JsonErrorsProtocol
 
 logger = logging.getLogger(__name__)
@@ -97,6 +97,7 @@ def _warm_up() -> None:
         embedder().warm_up()
     except (RagsiteError, OSError, ImportError, RuntimeError):
         logger.exception("the embedding model could not be loaded; searches use words alone until it can")
+    chat_model()  # importing its library takes seconds
     # A million objects of libraries that stay for good: looking through them again and again would stop
     # large requests for a tenth of a second each time.
     gc.collect()

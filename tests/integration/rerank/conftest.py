@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core_app import wiring
+from core_app.config import Llm
+from tests.integration.inference.scripted_chat import Server, running_server
 from tests.integration.rerank.tiny_cross_encoder import save_cross_encoder
+
+KEY = "sk-secret-0815"
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +29,28 @@ def cross_encoder(cross_encoder_folder: Path, settings: Any) -> Iterator[None]:
     wiring._pair_scorer.cache_clear()
     yield
     wiring._pair_scorer.cache_clear()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with running_server() as running:
+        yield running
+
+
+@pytest.fixture
+def connect(server: Server, settings: Any) -> Iterator[Callable[..., None]]:
+    """Configures the chat model that the scripted server is."""
+
+    def to(provider: str = "openai", **more: Any) -> None:
+        base = server.address if provider == "anthropic" else f"{server.address}/v1"
+        section = Llm.model_validate(
+            {"provider": provider, "base_url": base, "api_key": KEY, "input_price": 2, "output_price": 10, **more}
+        )
+        settings.RAGSITE = settings.RAGSITE.model_copy(update={"llm": section})
+
+    wiring._chat_model.cache_clear()
+    yield to
+    if wiring._chat_model.cache_info().currsize:
+        model: Any = wiring.chat_model()
+        model.close()
+    wiring._chat_model.cache_clear()

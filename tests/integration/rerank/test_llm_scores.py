@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from core_app import wiring
-from core_app.config import Llm
 from core_app.errors import ModelFailed, RagsiteError, Unavailable
 from rerank_app import llm
 from rerank_app.llm import CALL_CHARACTERS, CALL_PASSAGES, LlmScores
@@ -28,7 +26,6 @@ from tests.integration.inference.scripted_chat import (
     hangs,
     judges,
     refuses,
-    running_server,
     says,
     status,
 )
@@ -39,31 +36,6 @@ KEY = "sk-secret-0815"
 TEXTS = ("tea rye", "red fox", "owl")
 GOOD = '{"scores": [{"passage": 1, "score": 1}, {"passage": 2, "score": 9.5}, {"passage": 3, "score": 0}]}'
 SCORES = [1.0, 9.5, 0.0]
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with running_server() as running:
-        yield running
-
-
-@pytest.fixture
-def connect(server: Server, settings: Any) -> Iterator[Callable[..., None]]:
-    """Configures the chat model that the scripted server is."""
-
-    def to(provider: str = "openai", **more: Any) -> None:
-        base = server.address if provider == "anthropic" else f"{server.address}/v1"
-        section = Llm.model_validate(
-            {"provider": provider, "base_url": base, "api_key": KEY, "input_price": 2, "output_price": 10, **more}
-        )
-        settings.RAGSITE = settings.RAGSITE.model_copy(update={"llm": section})
-
-    wiring._chat_model.cache_clear()
-    yield to
-    if wiring._chat_model.cache_info().currsize:
-        model: Any = wiring.chat_model()
-        model.close()
-    wiring._chat_model.cache_clear()
 
 
 @pytest.fixture
