@@ -108,7 +108,8 @@ class StrictSerializer(serializers.Serializer[Any]):
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, Mapping):
             raise ValidationError({"non_field_errors": ["Send a JSON object."]})
-        unknown = [str(key) for key in data if key not in self.fields]
+        # What is said of a lone surrogate must be sent, and it cannot be.
+        unknown = [_UNSTORABLE.sub("?", str(key)) for key in data if key not in self.fields]
         if unknown:
             known = ", ".join(name for name, field in self.fields.items() if not field.read_only)
             raise ValidationError({name: [f"Unknown field. Known fields: {known}."] for name in unknown[:20]})

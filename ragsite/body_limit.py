@@ -14,9 +14,9 @@ Send = Callable[[Message], Awaitable[None]]
 #: What Django offers; its own annotations are narrower than what servers send.
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
-#: Where files and embeddings arrive, and where long lists of ids or queries; everywhere else a body is a few fields.
+#: Where files and embeddings arrive, and where long lists of ids, queries or texts; elsewhere a body is a few fields.
 UPLOADS = re.compile(r"POST (/api/rag/collections/[^/]+/documents|/collections/[^/]+/documents|/admin/ingest/job/add/)")
-LISTS = re.compile(r"DELETE /collections/[^/]+/documents|POST /collections/[^/]+/query")
+LISTS = re.compile(r"DELETE /collections/[^/]+/documents|POST /collections/[^/]+/query|POST (/v[12])?/rerank")
 LIST_BYTES = 32 * 1024 * 1024
 SMALL_BYTES = 2 * 1024 * 1024
 
