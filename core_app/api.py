@@ -108,8 +108,7 @@ class StrictSerializer(serializers.Serializer[Any]):
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, Mapping):
             raise ValidationError({"non_field_errors": ["Send a JSON object."]})
-        # What is said of a lone surrogate must be sent, and it cannot be.
-        unknown = [_UNSTORABLE.sub("?", str(key)) for key in data if key not in self.fields]
+        unknown = [str(key) for key in data if key not in self.fields]
         if unknown:
             known = ", ".join(name for name, field in self.fields.items() if not field.read_only)
             raise ValidationError({name: [f"Unknown field. Known fields: {known}."] for name in unknown[:20]})
@@ -207,6 +206,11 @@ def flag(request: Request, name: str) -> bool:
     if given not in {"true", "false"}:
         raise InvalidInput(f"{name} must be true or false.", code="invalid")
     return given == "true"
+
+
+def sayable(text: str) -> str:
+    """What a message quotes of a request, without what cannot be sent back."""
+    return _UNSTORABLE.sub("?", text)
 
 
 def reject_unstorable(value: object, place: str) -> None:

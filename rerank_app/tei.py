@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.response import Response
 
-from core_app.api import StrictBooleanField
+from core_app.api import StrictBooleanField, sayable
 from core_app.errors import ModelFailed, RagsiteError, Unavailable
 from rerank_app.fields import MOST_DOCUMENTS, QueryField, TextField, TolerantSerializer
 from rerank_app.services import rank
@@ -102,4 +102,4 @@ def _sentence(detail: Any, place: str = "") -> str:
         return _sentence(inner, ".".join(part for part in (place, str(key)) if part and part != "non_field_errors"))
     if isinstance(detail, list):
         return _sentence(detail[0], place)
-    return f"{place}: {detail}" if place else str(detail)
+    return sayable(f"{place}: {detail}" if place else str(detail))

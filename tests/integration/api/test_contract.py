@@ -115,6 +115,20 @@ def walk(client: Client) -> None:
     client.post(f"/api/rag/jobs/{queued['id']}/cancel")
     client.delete("/collections/docs")
     walk_storage(client)
+    walk_reranking(client)
+
+
+def walk_reranking(client: Client) -> None:
+    """Texts put in order, in each form; needs a cross-encoder."""
+    documents = [{"id": "a", "text": "tea"}, {"id": "b", "text": "red fox"}]
+    own = client.post("/rerank", {"query": "fox", "documents": documents, "top_k": 1}, JSON).json()
+    assert [one["id"] for one in own["reranked"]] == ["b"]
+    for more in ({}, {"return_text": True, "raw_scores": True}):
+        assert client.post("/rerank", {"query": "fox", "texts": ["tea", "fox"], **more}, JSON).json()[0]["index"] == 1
+    for path in ("/v1/rerank", "/v2/rerank"):
+        for more in ({}, {"return_documents": True, "priority": 1}):
+            found = client.post(path, {"query": "fox", "documents": ["tea", documents[1]], **more}, JSON).json()
+            assert found["results"][0]["index"] == 1
 
 
 def walk_searches(client: Client) -> None:
@@ -190,7 +204,9 @@ def walk_storage(client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_sc_002_every_operation_answers_as_documented(checked: ContractClient, contract: Contract) -> None:
+def test_sc_002_every_operation_answers_as_documented(
+    checked: ContractClient, contract: Contract, cross_encoder: None
+) -> None:
     walk(checked)
     succeeded = {(method, path) for method, path, status in contract.seen if status < 400}
     assert succeeded == operations(contract)
@@ -288,6 +304,15 @@ def test_what_is_missing_is_documented(checked: ContractClient, contract: Contra
         ("PATCH", "/collections/docs/documents/d", {}, 400),
         ("PATCH", "/collections/docs", {"name": "docs/"}, 400),
         ("POST", "/collections/docs/query", {}, 400),
+        ("POST", "/rerank", {"query": "x"}, 400),
+        ("POST", "/rerank", {"query": "x", "documents": []}, 503),
+        ("POST", "/rerank", {"query": "x", "texts": []}, 400),
+        ("POST", "/rerank", {"query": "x", "texts": ["x"] * 1001}, 413),
+        ("POST", "/rerank", {"query": "x", "texts": [5]}, 422),
+        ("POST", "/rerank", {"query": "x", "texts": ["x"]}, 503),
+        ("POST", "/v1/rerank", {"query": "x"}, 400),
+        ("POST", "/v1/rerank", {"query": "x", "documents": ["x"]}, 503),
+        ("POST", "/v2/rerank", {"query": "x", "documents": ["x"]}, 503),
     ],
 )
 def test_mistakes_are_documented(checked: ContractClient, method: str, path: str, body: Any, status: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,13 @@ from tests.integration.rerank.tiny_cross_encoder import save_cross_encoder
 
 @pytest.fixture(scope="session")
 def cross_encoder_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_cross_encoder(tmp_path_factory.mktemp("cross-encoder"))
+    return _trained(tmp_path_factory.getbasetemp())
+
+
+@cache
+def _trained(base: Path) -> Path:
+    """Once a run: the fixture is known in several folders of tests, to each as its own."""
+    return save_cross_encoder(base / "cross-encoder")
 
 
 @pytest.fixture

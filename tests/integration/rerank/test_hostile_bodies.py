@@ -136,3 +136,11 @@ def test_bodies_beyond_the_limit_are_413(client: Client, cross_encoder: None, se
     for path in ("/rerank", "/v1/rerank", "/v2/rerank"):
         answer = client.post(path, one(documents=[{"id": "a", "text": "x" * 1000}]), JSON)
         assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+
+
+def test_names_that_cannot_be_sent_back_are_refused_everywhere(client: Client) -> None:
+    """A message quotes the field or the choice, and a lone surrogate in it would end as a server error."""
+    for body in (b'{"name": "docs", "\\ud800": 1}', b'{"name": "docs", "distance": "\\ud800"}'):
+        answer = client.generic("POST", "/collections", body, JSON)
+        assert answer.status_code == 400, answer.content
+        assert "?" in answer.json()["detail"]
