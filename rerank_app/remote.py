@@ -10,6 +10,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
@@ -107,7 +108,7 @@ class RemoteReranker:
             return _in_order(answer, dict(zip(ids, documents, strict=True)), top_k)
         except RemoteFailed as error:
             self._health = None  # look again before the next one
-            logger.error(  # noqa: TRY400 - the trace says nothing that the reason does not
+            logger.error(
                 "reranking failed, the order stays: %s",
                 error,
                 extra={"reranker": self._name, "status": error.status, "documents": len(documents)},
@@ -260,10 +261,8 @@ def _json_object(content: bytes) -> Mapping[str, Any]:
 def _refusal(response: httpx.Response, content: bytes) -> RemoteFailed:
     """What the service says of itself is quoted in one short line."""
     said = ""
-    try:
+    with suppress(RemoteFailed):
         said = str(_json_object(content).get("detail") or "")
-    except RemoteFailed:
-        pass
     said = "".join(character if character.isprintable() else " " for character in said[:_LONGEST_REASON])
     asked = response.headers.get("Retry-After", "")
     wait_seconds = float(asked) if asked.isascii() and asked.isdigit() and len(asked) < 10 else 0.0
@@ -288,7 +287,7 @@ def _with_retry(ask: Callable[[], T]) -> T:
         stop=stop_after_attempt(_TRIES),
         wait=_pause,
         retry=retry_if_exception(lambda error: isinstance(error, RemoteFailed) and error.is_transient),
-        sleep=lambda seconds: time.sleep(seconds),
+        sleep=time.sleep,
         reraise=True,
     )
     return tries(ask)
