@@ -123,6 +123,7 @@ def walk_reranking(client: Client) -> None:
     documents = [{"id": "a", "text": "tea"}, {"id": "b", "text": "red fox"}]
     own = client.post("/rerank", {"query": "fox", "documents": documents, "top_k": 1}, JSON).json()
     assert [one["id"] for one in own["reranked"]] == ["b"]
+    more: dict[str, Any]
     for more in ({}, {"return_text": True, "raw_scores": True}):
         assert client.post("/rerank", {"query": "fox", "texts": ["tea", "fox"], **more}, JSON).json()[0]["index"] == 1
     for path in ("/v1/rerank", "/v2/rerank"):

@@ -29,7 +29,7 @@ def test_one_answer_for_all_clients(client: Client, cross_encoder: None, cross_e
     assert answer.status_code == 200, answer.content
     body = answer.json()
     assert set(body) == {"id", "model", "results", "usage", "meta"}
-    assert UUID(body["id"])
+    assert str(UUID(body["id"])) == body["id"]
     # The folder's name, and nothing of where it is.
     assert body["model"] == cross_encoder_folder.name
     assert {one["index"] for one in body["results"]} == {1, 3}
@@ -46,14 +46,15 @@ def test_scores_are_0_to_1_whatever_the_model(client: Client, scripted: Script) 
 
 
 def test_documents_come_back_as_each_version_has_it(client: Client, cross_encoder: None) -> None:
-    for path, body, wanted in [
+    cases: list[tuple[str, dict[str, Any], bool]] = [
         ("/v1/rerank", {}, True),
         ("/v1/rerank", {"return_documents": None}, True),
         ("/v1/rerank", {"return_documents": True}, True),
         ("/v1/rerank", {"return_documents": False}, False),
         ("/v2/rerank", {}, False),
         ("/v2/rerank", {"return_documents": True}, True),
-    ]:
+    ]
+    for path, body, wanted in cases:
         found = rerank(client, path, **body).json()["results"]
         if wanted:
             assert {one["index"]: one["document"] for one in found} == {n: {"text": t} for n, t in enumerate(TEXTS)}
@@ -71,7 +72,7 @@ def test_documents_may_be_objects(client: Client, scripted: Script) -> None:
 
 def test_rank_fields_are_read_in_their_order(client: Client, scripted: Script) -> None:
     scorer = scripted(lambda texts: [0.0] * len(texts))
-    documents = [
+    documents: list[dict[str, Any]] = [
         {"title": "Foxes", "body": "They are red.", "text": "not read"},
         {"body": "No title.", "title": None},
         {"title": 7, "body": ["ä", {"b": True}]},
@@ -83,7 +84,13 @@ def test_rank_fields_are_read_in_their_order(client: Client, scripted: Script) -
 
 
 def test_what_is_asked_for_and_not_done_is_named(client: Client, cross_encoder: None) -> None:
-    asked = {"max_chunks_per_doc": 3, "max_tokens_per_doc": 10, "relevant_spans": {}, "priority": 0, "truncate": True}
+    asked: dict[str, Any] = {
+        "max_chunks_per_doc": 3,
+        "max_tokens_per_doc": 10,
+        "relevant_spans": {},
+        "priority": 0,
+        "truncate": True,
+    }
     warnings = rerank(client, **asked, unknown=5).json()["meta"]["warnings"]
     assert [warning.split(":")[0] for warning in warnings] == list(asked)[:4]
 
@@ -125,9 +132,9 @@ def test_mistakes_are_where_each_client_looks(
 
 
 @BOTH
-@pytest.mark.parametrize("body", [None, [], "x"])
-def test_a_body_that_is_no_object(client: Client, cross_encoder: None, path: str, body: Any) -> None:
-    answer = client.generic("POST", path, {None: b"null", "x": b'"x"'}.get(body if body != [] else 0, b"[]"), JSON)
+@pytest.mark.parametrize("body", [b"null", b"[]", b'"x"', b"5"])
+def test_a_body_that_is_no_object(client: Client, cross_encoder: None, path: str, body: bytes) -> None:
+    answer = client.generic("POST", path, body, JSON)
     assert (answer.status_code, answer.json()["message"]) == (400, "Send a JSON object.")
 
 
