@@ -21,6 +21,7 @@ from ingest_app.models import Job
 from ingest_app.work import run_job
 from tests.integration.access.test_routes import CALLS, call
 from tests.integration.api.contract import Contract, ContractBrokenError, ContractClient, template
+from tests.integration.api.reranking import walk_reranking
 
 JSON = "application/json"
 
@@ -116,20 +117,6 @@ def walk(client: Client) -> None:
     client.delete("/collections/docs")
     walk_storage(client)
     walk_reranking(client)
-
-
-def walk_reranking(client: Client) -> None:
-    """Texts put in order, in each form; needs a cross-encoder."""
-    documents = [{"id": "a", "text": "tea"}, {"id": "b", "text": "red fox"}]
-    own = client.post("/rerank", {"query": "fox", "documents": documents, "top_k": 1}, JSON).json()
-    assert [one["id"] for one in own["reranked"]] == ["b"]
-    more: dict[str, Any]
-    for more in ({}, {"return_text": True, "raw_scores": True}):
-        assert client.post("/rerank", {"query": "fox", "texts": ["tea", "fox"], **more}, JSON).json()[0]["index"] == 1
-    for path in ("/v1/rerank", "/v2/rerank"):
-        for more in ({}, {"return_documents": True, "priority": 1}):
-            found = client.post(path, {"query": "fox", "documents": ["tea", documents[1]], **more}, JSON).json()
-            assert found["results"][0]["index"] == 1
 
 
 def walk_searches(client: Client) -> None:
