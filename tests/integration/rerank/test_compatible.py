@@ -89,9 +89,8 @@ def test_what_is_asked_for_and_not_done_is_named(client: Client, cross_encoder: 
         "max_tokens_per_doc": 10,
         "relevant_spans": {},
         "priority": 0,
-        "truncate": True,
     }
-    warnings = rerank(client, **asked, unknown=5).json()["meta"]["warnings"]
+    warnings = rerank(client, **asked, truncate=True, unknown=5).json()["meta"]["warnings"]
     assert [warning.split(":")[0] for warning in warnings] == list(asked)
 
 

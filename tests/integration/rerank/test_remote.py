@@ -243,6 +243,9 @@ def ranked(*pairs: tuple[Any, Any]) -> dict[str, Any]:
     return {"reranked": [{"id": key, "score": score, "original_rank": 1} for key, score in pairs]}
 
 
+GOOD = ranked(("a", 1), ("b", 2), ("c", 3))
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -282,10 +285,10 @@ def test_a14_5_an_answer_that_is_none(
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer(body=b" " * (LARGEST_ANSWER + 1)),
-        Answer(body=b"{}", headers={"Content-Length": "100", "Connection": "close"}),
-        Answer(body=b"{}", headers={"Content-Encoding": "gzip"}),
-        Answer(302, ranked(("a", 1), ("b", 2), ("c", 3)), {"Location": "/elsewhere"}),
+        Answer(body=json.dumps(GOOD).encode().ljust(LARGEST_ANSWER + 1)),
+        Answer(body=GOOD, headers={"Content-Length": "1000", "Connection": "close"}),
+        Answer(body=GOOD, headers={"Content-Encoding": "gzip"}),
+        Answer(302, GOOD, {"Location": "/elsewhere"}),
         Answer(307, b"", {"Location": "http://127.0.0.1:1/rerank"}),
     ],
 )
