@@ -208,6 +208,11 @@ def flag(request: Request, name: str) -> bool:
     return given == "true"
 
 
+def sayable(text: str) -> str:
+    """What a message quotes of a request, without what cannot be sent back."""
+    return _UNSTORABLE.sub("?", text)
+
+
 def reject_unstorable(value: object, place: str) -> None:
     """Raise InvalidInput naming the place where JSON holds what cannot be kept, or not be read again.
 

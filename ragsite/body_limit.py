@@ -14,9 +14,11 @@ Send = Callable[[Message], Awaitable[None]]
 #: What Django offers; its own annotations are narrower than what servers send.
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
-#: Where files and embeddings arrive, and where long lists of ids or queries; everywhere else a body is a few fields.
+#: Where files and embeddings arrive, and where long lists of ids, queries or texts; elsewhere a body is a few fields.
 UPLOADS = re.compile(r"POST (/api/rag/collections/[^/]+/documents|/collections/[^/]+/documents|/admin/ingest/job/add/)")
-LISTS = re.compile(r"DELETE /collections/[^/]+/documents|POST /collections/[^/]+/query")
+LISTS = re.compile(r"DELETE /collections/[^/]+/documents|POST /collections/[^/]+/query|POST (/v[12])?/rerank")
+#: Where clients of other services call, which look for the sentence in another field.
+OF_OTHERS = re.compile(r"/v[12]/")
 LIST_BYTES = 32 * 1024 * 1024
 SMALL_BYTES = 2 * 1024 * 1024
 
@@ -38,7 +40,7 @@ class BodyLimit:
             return
         limit = min(_limit(f"{scope['method']} {scope['path']}"), self._largest)
         if _announced(scope) > limit:
-            await _refuse(send, limit)
+            await _refuse(send, limit, scope["path"])
             return
         arrived = 0
 
@@ -54,7 +56,7 @@ class BodyLimit:
         try:
             await self._application(scope, counting, send)
         except BodyTooLarge:
-            await _refuse(send, limit)
+            await _refuse(send, limit, scope["path"])
 
 
 def _limit(call: str) -> int:
@@ -69,9 +71,12 @@ def _announced(scope: MutableMapping[str, Any]) -> int:
     return int(text) if text.isdigit() and len(text) < 20 else 0
 
 
-async def _refuse(send: Send, limit: int) -> None:
+async def _refuse(send: Send, limit: int, path: str) -> None:
     detail = f"The request is larger than the {limit} bytes that this address takes. Send it in parts."
-    body = json.dumps({"detail": detail, "code": "too_large"}).encode()
+    error = {"detail": detail, "code": "too_large"}
+    if OF_OTHERS.match(path):
+        error["message"] = detail
+    body = json.dumps(error).encode()
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),

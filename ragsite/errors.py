@@ -23,6 +23,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from core_app import errors
+from core_app.api import sayable
 
 logger = logging.getLogger(__name__)
 
@@ -126,7 +127,7 @@ def _by_field(detail: Any, place: str = "") -> dict[str, list[str]]:
     if isinstance(detail, dict):
         found: dict[str, list[str]] = {}
         for key, value in detail.items():
-            step = "" if key == "non_field_errors" else str(key)
+            step = "" if key == "non_field_errors" else sayable(str(key))
             found |= _by_field(value, ".".join(part for part in (place, step) if part))
         return found
     if isinstance(detail, list) and any(isinstance(part, dict | list) for part in detail):
@@ -136,7 +137,7 @@ def _by_field(detail: Any, place: str = "") -> dict[str, list[str]]:
                 found |= _by_field(value, f"{place}.{index}" if place else str(index))
         return found
     messages = detail if isinstance(detail, list) else [detail]
-    return {place: [str(message) for message in messages]}
+    return {place: [sayable(str(message)) for message in messages]}
 
 
 def _body(detail: str, code: str) -> dict[str, Any]:

@@ -191,6 +191,8 @@ SPECTACULAR_SETTINGS = {
         "ConnectorKindEnum": "ingest_app.models.Connector.Kind",
         "ItemStateEnum": "ingest_app.models.Item.State",
         "DocumentStateEnum": "collections_app.models.Document.State",
+        "RerankApiVersionEnum": ("1", "2"),
+        "TeiErrorTypeEnum": "rerank_app.tei.ERROR_TYPES",
     },
     "SWAGGER_UI_SETTINGS": {"deepLinking": True, "displayRequestDuration": True, "persistAuthorization": False},
 }

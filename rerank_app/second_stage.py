@@ -110,7 +110,5 @@ _SCORES: dict[RerankerName, Callable[[str, Sequence[str], float | None], Sequenc
 }
 _FAILED: dict[RerankerName, Problem] = {
     "cross-encoder": Problem(code="reranking_failed", detail="The cross-encoder failed: it put nothing in order."),
-    "llm": Problem(
-        code="llm_reranking_failed", detail="The chat model failed or was slow: it put nothing in order."
-    ),
+    "llm": Problem(code="llm_reranking_failed", detail="The chat model failed or was slow: it put nothing in order."),
 }

@@ -17,7 +17,16 @@ from core_app.wiring import app_settings, pair_scorer
 logger = logging.getLogger(__name__)
 
 #: Paths, addresses of services and of memory: what the words of an exception may have that nobody else should.
-_PRIVATE = re.compile(r"[a-z][a-z0-9+.-]*://\S+|(?:[A-Za-z]:)?[\\/][^\s'\",;:)]+|\b0x[0-9a-fA-F]+\b")
+_PRIVATE = re.compile(
+    r"""'[^']*[\\/][^']*'|"[^"]*[\\/][^"]*"  # quoted: such a path may have spaces
+    |[a-z][a-z0-9+.-]*://\S+
+    |(?:\b[A-Za-z]:)?[\\/][^\s'",;:)]+
+    |(?<![\w:])\[?(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![\w:])(?:%\w+)?(?:\](?::\d+)?)?
+    |\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b
+    |\b[\w-]+(?:\.[\w-]+)*:\d{2,5}\b
+    |\b0x[0-9a-fA-F]+\b""",
+    re.VERBOSE,
+)
 _LONGEST_REASON = 300
 
 
@@ -48,18 +57,19 @@ class Ranking:
 def rank(*, query: str, texts: Sequence[str], top_n: int | None = None) -> Ranking:
     """Score all texts and give the `top_n` best, or all. Those with the same score keep their order.
 
+    A text that is there twice is read once: in another batch it would get a slightly different score.
     Raises Unavailable where no cross-encoder is loaded or it takes too long, and ModelFailed.
     """
     scorer = loaded_cross_encoder()
     if not texts:
         return Ranking(model=scorer.model, ranked=(), tokens=0)
     began = time.monotonic()
-    scores = _scores(scorer, query, texts)
+    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    scores = _scores(scorer, query, list(places))
+    values, probabilities, logits = scores.values.tolist(), logistic(scores.logits).tolist(), scores.logits.tolist()
     ranked = [
-        Ranked(index=place, score=float(value), probability=float(probability), logit=float(logit))
-        for place, (value, probability, logit) in enumerate(
-            zip(scores.values, logistic(scores.logits), scores.logits, strict=True)
-        )
+        Ranked(index=index, score=values[place], probability=probabilities[place], logit=logits[place])
+        for index, place in enumerate(places[text] for text in texts)
     ]
     ranked.sort(key=lambda one: (-one.score, one.index))
     took_ms = round(1000 * (time.monotonic() - began), 1)
@@ -90,7 +100,7 @@ def _scores(scorer: PairScorer, query: str, texts: Sequence[str]) -> PairScores:
             "Scoring so many texts takes longer than Rerank:TimeoutSeconds. Send fewer at a time, or try again later.",
             code="rerank_timeout",
         )
-    if not np.isfinite(scores.logits).all():
+    if not (np.isfinite(scores.logits).all() and np.isfinite(scores.values).all()):
         logger.error("the cross-encoder gave scores that are no numbers")
         raise ModelFailed("Cross-encoder scoring failed: it gave scores that are no numbers.", code="scoring_failed")
     return scores
@@ -103,6 +113,7 @@ def logistic(logits: np.ndarray) -> np.ndarray:
 
 def _reason(error: Exception) -> str:
     """The exception's class and first line, without what should not leave (A13.8, NFR-001)."""
-    first = next(iter(str(error).splitlines()), "").strip()
-    words = _PRIVATE.sub("...", first)[:_LONGEST_REASON].rstrip(" .")
+    first = next(iter(str(error).strip().splitlines()), "")
+    # Cut first, and again: what is made to be slow to read must not be long.
+    words = _PRIVATE.sub("...", first[: 4 * _LONGEST_REASON])[:_LONGEST_REASON].rstrip(" .")
     return f"{type(error).__name__}: {words}." if words else f"{type(error).__name__}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import MutableMapping
 from typing import Any
 
@@ -14,10 +15,13 @@ LARGEST = 2 * LIST_BYTES
 UPLOAD = "/api/rag/collections/x/documents"
 
 
-def send(path: str, pieces: list[bytes], *, length: int | None = None) -> tuple[int, int]:
-    """Status of the answer and bytes that the application saw."""
+Messages = list[MutableMapping[str, Any]]
+
+
+def send(path: str, pieces: list[bytes], *, length: int | None = None, sent: Messages | None = None) -> tuple[int, int]:
+    """Status of the answer and bytes that the application saw; the answer's messages go to `sent`."""
     seen = 0
-    sent: list[MutableMapping[str, Any]] = []
+    sent = [] if sent is None else sent
     queue = [
         {"type": "http.request", "body": piece, "more_body": number < len(pieces) - 1}
         for number, piece in enumerate(pieces)
@@ -55,6 +59,10 @@ def send(path: str, pieces: list[bytes], *, length: int | None = None) -> tuple[
         ("DELETE /collections/x/documents", LIST_BYTES),
         ("DELETE /collections/x/documents/all", SMALL_BYTES),
         ("/collections/x/query", LIST_BYTES),
+        ("/rerank", LIST_BYTES),
+        ("/v1/rerank", LIST_BYTES),
+        ("/v2/rerank", LIST_BYTES),
+        ("/v3/rerank", SMALL_BYTES),
         (f"GET {UPLOAD}", SMALL_BYTES),
         ("/x", SMALL_BYTES),
     ],
@@ -70,3 +78,12 @@ def test_a_body_in_pieces_is_cut_off_at_the_limit(path: str, limit: int) -> None
 def test_an_announced_length_is_refused_without_reading() -> None:
     assert send("/collections", [b"x"], length=SMALL_BYTES + 1) == (413, 0)
     assert send(UPLOAD, [b"x"], length=SMALL_BYTES + 1) == (200, 1)
+
+
+@pytest.mark.parametrize(("path", "fields"), [("/rerank", 2), ("/v1/rerank", 3), ("/v2/rerank", 3)])
+def test_clients_of_other_services_find_the_sentence(path: str, fields: int) -> None:
+    sent: Messages = []
+    assert send(path, [], length=LIST_BYTES + 1, sent=sent) == (413, 0)
+    body = json.loads(sent[1]["body"])
+    assert len(body) == fields
+    assert body.get("message", body["detail"]) == body["detail"]

@@ -21,6 +21,7 @@ from ingest_app.models import Job
 from ingest_app.work import run_job
 from tests.integration.access.test_routes import CALLS, call
 from tests.integration.api.contract import Contract, ContractBrokenError, ContractClient, template
+from tests.integration.api.reranking import walk_reranking
 
 JSON = "application/json"
 
@@ -115,6 +116,7 @@ def walk(client: Client) -> None:
     client.post(f"/api/rag/jobs/{queued['id']}/cancel")
     client.delete("/collections/docs")
     walk_storage(client)
+    walk_reranking(client)
 
 
 def walk_searches(client: Client) -> None:
@@ -190,7 +192,9 @@ def walk_storage(client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_sc_002_every_operation_answers_as_documented(checked: ContractClient, contract: Contract) -> None:
+def test_sc_002_every_operation_answers_as_documented(
+    checked: ContractClient, contract: Contract, cross_encoder: None
+) -> None:
     walk(checked)
     succeeded = {(method, path) for method, path, status in contract.seen if status < 400}
     assert succeeded == operations(contract)
@@ -288,6 +292,15 @@ def test_what_is_missing_is_documented(checked: ContractClient, contract: Contra
         ("PATCH", "/collections/docs/documents/d", {}, 400),
         ("PATCH", "/collections/docs", {"name": "docs/"}, 400),
         ("POST", "/collections/docs/query", {}, 400),
+        ("POST", "/rerank", {"query": "x"}, 400),
+        ("POST", "/rerank", {"query": "x", "documents": []}, 503),
+        ("POST", "/rerank", {"query": "x", "texts": []}, 400),
+        ("POST", "/rerank", {"query": "x", "texts": ["x"] * 1001}, 413),
+        ("POST", "/rerank", {"query": "x", "texts": [5]}, 422),
+        ("POST", "/rerank", {"query": "x", "texts": ["x"]}, 503),
+        ("POST", "/v1/rerank", {"query": "x"}, 400),
+        ("POST", "/v1/rerank", {"query": "x", "documents": ["x"]}, 503),
+        ("POST", "/v2/rerank", {"query": "x", "documents": ["x"]}, 503),
     ],
 )
 def test_mistakes_are_documented(checked: ContractClient, method: str, path: str, body: Any, status: int) -> None:

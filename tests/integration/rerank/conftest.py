@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,13 @@ KEY = "sk-secret-0815"
 
 @pytest.fixture(scope="session")
 def cross_encoder_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_cross_encoder(tmp_path_factory.mktemp("cross-encoder"))
+    return _trained(tmp_path_factory.getbasetemp())
+
+
+@cache
+def _trained(base: Path) -> Path:
+    """Once a run: the fixture is known in several folders of tests, to each as its own."""
+    return save_cross_encoder(base / "cross-encoder")
 
 
 @pytest.fixture

@@ -22,7 +22,10 @@ def save_cross_encoder(folder: Path, *, steps: int = 400, labels: int = 1, activ
     model = CrossEncoder(
         str(folder / "untrained"), device="cpu", max_length=MOST_TOKENS, activation_fn=activation, num_labels=labels
     )
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # for so few numbers more of them only wait for each other
     _train(model, steps)
+    torch.set_num_threads(threads)
     model.save_pretrained(str(folder / "model"))
     return folder / "model"
 

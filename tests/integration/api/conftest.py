@@ -1,0 +1,7 @@
+"""The walk over all operations puts texts in order, too."""
+
+from __future__ import annotations
+
+from tests.integration.rerank.conftest import cross_encoder, cross_encoder_folder
+
+__all__ = ["cross_encoder", "cross_encoder_folder"]
