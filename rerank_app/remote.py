@@ -9,19 +9,18 @@ import json
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import httpx
-from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from core_app.errors import InvalidInput
+from core_app.retrying import MOST_TRIES, PassingFailure, with_retry
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
 Document = Mapping[str, Any]
 
 #: How long the service's health is remembered; and how long to wait for it at most.
@@ -33,7 +32,6 @@ _LONGEST_ID = 1000
 _LONGEST_REASON = 300
 #: The rest is not mended by asking again.
 _WORTH_ANOTHER_TRY = {429, 502, 503, 504}
-_TRIES = 3
 #: Longer than that nobody waits for another try, whatever `Retry-After` says.
 _LONGEST_WAIT_SECONDS = 2.0
 
@@ -41,12 +39,17 @@ _LONGEST_WAIT_SECONDS = 2.0
 class RemoteFailed(Exception):
     """The service did not do what was asked; the text is for the log and holds no address and no key."""
 
-    def __init__(self, reason: str, *, status: int = 0, is_transient: bool = False, wait_seconds: float = 0) -> None:
+    def __init__(self, reason: str, *, status: int = 0) -> None:
         super().__init__(reason)
         self.status = status
-        self.is_transient = is_transient
-        #: As the service asks for.
-        self.wait_seconds = wait_seconds
+
+
+class _Passing(RemoteFailed, PassingFailure):
+    """What may go well the next time: nothing that is asked here changes anything there."""
+
+    def __init__(self, reason: str, *, status: int = 0, retry_after: float = 0.0) -> None:
+        super().__init__(reason, status=status)
+        self.retry_after = retry_after
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +107,7 @@ class RemoteReranker:
         if top_k is not None:
             body["top_k"] = top_k
         try:
-            answer = _with_retry(lambda: self._ask("POST", "/rerank", body))
+            answer = self._asked("POST", "/rerank", body)
             return _in_order(answer, dict(zip(ids, documents, strict=True)), top_k)
         except RemoteFailed as error:
             self._health = None  # look again before the next one
@@ -135,12 +138,16 @@ class RemoteReranker:
     def _look(self) -> _Health:
         has_cross_encoder, failure = False, ""
         try:
-            answer = _with_retry(lambda: self._ask("GET", "/health"))
+            answer = self._asked("GET", "/health")
             has_cross_encoder = bool(answer.get("cross_encoder"))
         except RemoteFailed as error:
             failure = str(error)
         until = time.monotonic() + HEALTH_SECONDS
         return _Health(has_cross_encoder=has_cross_encoder, failure=failure, until=until)
+
+    def _asked(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+        """The JSON object that the service answers, tried up to three times. Raises RemoteFailed."""
+        return with_retry(lambda _: self._ask(method, path, body), seconds=MOST_TRIES * self._timeout_seconds)
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
         """The JSON object that the service answers. Raises RemoteFailed."""
@@ -152,7 +159,7 @@ class RemoteReranker:
             with self._client.stream(method, path, json=body, headers=headers, timeout=seconds) as response:
                 content = b"".join(_bounded(response, deadline))
         except httpx.TransportError as error:
-            raise RemoteFailed(_transport_reason(error), is_transient=True) from None
+            raise _Passing(_transport_reason(error)) from None
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ValueError) as error:
             raise RemoteFailed(f"the request could not be made ({type(error).__name__})") from None
         if response.status_code != httpx.codes.OK:
@@ -244,7 +251,7 @@ def _bounded(response: httpx.Response, deadline: float) -> Iterator[bytes]:
         if arrived > LARGEST_ANSWER:
             raise RemoteFailed(f"the answer is larger than {LARGEST_ANSWER} bytes", status=response.status_code)
         if time.monotonic() > deadline:
-            raise RemoteFailed("the answer took too long", status=response.status_code, is_transient=True)
+            raise _Passing("the answer took too long", status=response.status_code)
         yield piece
 
 
@@ -267,38 +274,16 @@ def _refusal(response: httpx.Response, content: bytes) -> RemoteFailed:
     asked = response.headers.get("Retry-After", "")
     wait_seconds = float(asked) if asked.isascii() and asked.isdigit() and len(asked) < 10 else 0.0
     status = response.status_code
-    return RemoteFailed(
-        f"it answered {status}" + (f": {said}" if said else ""),
-        status=status,
-        is_transient=status in _WORTH_ANOTHER_TRY and wait_seconds <= _LONGEST_WAIT_SECONDS,
-        wait_seconds=wait_seconds,
-    )
+    reason = f"it answered {status}" + (f": {said}" if said else "")
+    if status in _WORTH_ANOTHER_TRY and wait_seconds <= _LONGEST_WAIT_SECONDS:
+        return _Passing(reason, status=status, retry_after=wait_seconds)
+    return RemoteFailed(reason, status=status)
 
 
 def _transport_reason(error: httpx.TransportError) -> str:
     """A failed connection says why; the words of other failures may quote what was sent."""
     said = f": {error}"[:_LONGEST_REASON] if isinstance(error, httpx.ConnectError) else ""
     return f"{type(error).__name__}{said}"
-
-
-def _with_retry(ask: Callable[[], T]) -> T:
-    """Up to three tries, with growing random pauses: nothing that is asked here changes anything there."""
-    tries = Retrying(
-        stop=stop_after_attempt(_TRIES),
-        wait=_pause,
-        retry=retry_if_exception(lambda error: isinstance(error, RemoteFailed) and error.is_transient),
-        sleep=time.sleep,
-        reraise=True,
-    )
-    return tries(ask)
-
-
-_growing = wait_random_exponential(multiplier=0.1, max=1.0)
-
-
-def _pause(state: RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    return max(_growing(state), error.wait_seconds if isinstance(error, RemoteFailed) else 0.0)
 
 
 def _base(url: str) -> httpx.URL:
