@@ -9,7 +9,8 @@ from typing import Any
 
 QUERY_WORDS = 8
 PASSAGE_WORDS = 200
-#: How many words are two tokens: 1.4 tokens a word, as a tokenizer of English has it (1.2 in plain prose, 1.5 in papers).
+#: The part of the words that are two tokens. BERT's tokenizer makes about 1.2 tokens of a word of plain prose, and
+#: 1.5 of a word of papers.
 _IN_TWO = 0.4
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SPECIAL = ("[UNK]", "[PAD]", "[CLS]", "[SEP]")
@@ -50,7 +51,7 @@ def _tokenizer(longest: int) -> Any:
 
     whole, ends = _words()
     vocabulary = {token: number for number, token in enumerate([*_SPECIAL, *whole, *(f"##{end}" for end in ends)])}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=_SPECIAL[0]))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",

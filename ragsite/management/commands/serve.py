@@ -95,7 +95,10 @@ def _load_cross_encoder(*, name: str, path: str) -> None:
     try:
         scorer = pair_scorer()
     except Unavailable as error:
-        logger.critical("the cross-encoder could not be loaded", exc_info=error)
+        # Libraries' traces are hundreds of lines in which nobody finds the one that says what is wrong.
+        trace = error if logger.isEnabledFor(logging.DEBUG) else None
+        cause = " ".join(str(error.__cause__ or error.detail).split())
+        logger.critical("the cross-encoder could not be loaded: %s", cause, exc_info=trace)
         raise CommandError(error.detail) from error
     if scorer is None:
         for line in banner():
