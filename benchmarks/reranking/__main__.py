@@ -12,6 +12,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def _print(lines: Iterator[str]) -> None:
 
 def _catalogue_rows(folder: Path, only: str, rounds: int) -> Iterator[str]:
     query, passages = texts(_LISTED)
-    yield f"\n| model | parameters, millions | {_LISTED} passages, ms | of processors, ms | tokens of a pair | load and warm-up, s |"
+    yield f"\n| model | weights, millions | {_LISTED} passages, ms | of processors, ms | tokens a pair | loading, s |"
     yield "|---|---|---|---|---|---|"
     for model in catalogue().models:
         if only not in model.name:
@@ -63,9 +64,10 @@ def _catalogue_rows(folder: Path, only: str, rounds: int) -> Iterator[str]:
             began = time.perf_counter()
             scorer = _scorer(saved)
             loading = time.perf_counter() - began
-            taken, used = _best(lambda scorer=scorer: scorer.scores(query=query, texts=passages), rounds)
+            taken, used = _best(partial(scorer.scores, query=query, texts=passages), rounds)
             tokens = scorer.scores(query=query, texts=passages[:1]).tokens
-        yield f"| `{model.name}` | {parameters:.1f} | {1000 * taken:.0f} | {1000 * used:.0f} | {tokens} | {loading:.1f} |"
+        times = f"{1000 * taken:.0f} | {1000 * used:.0f}"
+        yield f"| `{model.name}` | {parameters:.1f} | {times} | {tokens} | {loading:.1f} |"
 
 
 def _thread_rows(folder: Path, rounds: int) -> Iterator[str]:
@@ -83,7 +85,7 @@ def _thread_rows(folder: Path, rounds: int) -> Iterator[str]:
         cells = []
         for threads in _THREADS:
             scorer = _scorer(str(saved), batch_size=size, threads=threads)
-            cells.append(_cell(_best(lambda scorer=scorer: scorer.scores(query=query, texts=passages), rounds)))
+            cells.append(_cell(_best(partial(scorer.scores, query=query, texts=passages), rounds)))
         yield f"| {size} | {' | '.join(cells)} | {_cell(own[size])} |"
 
 
@@ -119,7 +121,7 @@ def _scorer(path: str, **changed: int) -> Any:
 
 
 def _best(work: Callable[[], object], rounds: int) -> tuple[float, float]:
-    """Seconds, and seconds of processors: on a busy machine the second, shared among the cores, is nearer to the truth."""
+    """Seconds, and seconds of processors: on a busy machine the latter, divided by cores, are nearer to the truth."""
     work()
     found = []
     for _ in range(rounds):

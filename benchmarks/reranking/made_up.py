@@ -32,7 +32,7 @@ def save_model(folder: Path, shape: Mapping[str, Any]) -> float:
         pad_token_id=_SPECIAL.index("[PAD]"),
         num_labels=1,
     )
-    model = AutoModelForSequenceClassification.from_config(config)
+    model = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]  # of transformers
     model.save_pretrained(str(folder))
     _tokenizer(512).save_pretrained(str(folder))
     return float(model.num_parameters()) / 1e6
@@ -59,7 +59,7 @@ def _tokenizer(longest: int) -> Any:
         special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])],
     )
     names = {f"{token[1:-1].lower()}_token": token for token in _SPECIAL}
-    return PreTrainedTokenizerFast(
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]  # of transformers
         tokenizer_object=tokenizer,
         model_max_length=longest,
         model_input_names=["input_ids", "attention_mask"],
