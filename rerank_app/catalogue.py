@@ -102,7 +102,7 @@ def _listing(known: Catalogue) -> Iterator[str]:
             yield f"    {model.accuracy}"
             yield f"    {model.languages}; {model.use}"
     yield f"\nLatency is for 10 documents: {known.measured}."
-    yield "Accuracy is as the models' authors tell; only your own texts and queries show it."
+    yield "Accuracy is as the models' authors tell; your own texts and queries decide."
     yield known.note
     yield f"Find more: {known.hub}"
     yield "\nLoad one, by its name or from a folder:"
