@@ -21,7 +21,7 @@ from ragsite.runtime.postgres import DatabaseAddress
 from tests.integration.rerank.tiny_cross_encoder import save_cross_encoder
 
 ROOT = Path(__file__).resolve().parents[3]
-_PATIENCE_SECONDS = 240.0
+_PATIENCE_SECONDS = 40.0
 
 
 class Started:
