@@ -9,7 +9,11 @@ import sys
 from django.core.management import execute_from_command_line
 from django.db import OperationalError
 
+from ragsite.reranker_flags import print_list_if_asked
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["serve"]:
+        print_list_if_asked(sys.argv[2:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     try:
         execute_from_command_line(sys.argv)

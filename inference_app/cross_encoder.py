@@ -33,6 +33,11 @@ logger = logging.getLogger(__name__)
 _PACE_TEXT = "Every part of the machine is cleaned once a week with warm water, soap and a soft cloth. " * 12
 #: Characters of a token, roughly: what is longer than the model reads takes no longer.
 _TOKEN_CHARACTERS = 5
+#: What to do about one that does not load.
+_HINTS = {
+    "path": "Check that the folder holds a whole model.",
+    "name": "Check the name and the network, or give a folder with --cross-encoder-path.",
+}
 #: How much one measurement counts against those of before.
 _FRESHNESS = 0.3
 
@@ -67,6 +72,8 @@ class CrossEncoderScorer:
         from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
 
         disable_progress_bar()  # type: ignore[no-untyped-call]  # transformers has no types here
+        # The hub's client writes to the console by itself, beside the log that has the same lines.
+        logging.getLogger("huggingface_hub").handlers.clear()
         where = "path" if self._section.cross_encoder_path else "name"
         try:
             self._model = _load(self.model, is_local=where == "path")
@@ -75,7 +82,7 @@ class CrossEncoderScorer:
         except Exception as error:
             raise Unavailable(
                 f"The cross-encoder could not be loaded from the given {where} ({type(error).__name__}). "
-                "The log has the cause.",
+                f"The log has the cause. {_HINTS[where]}",
                 code="cross_encoder_not_loaded",
             ) from error
         assert self._model.activation_fn is not None

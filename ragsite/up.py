@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ragsite.reranker_flags import LinesKept, add_reranker_flags
 from ragsite.runtime.plan import ROOT, Options
 from ragsite.runtime.supervisor import Supervisor
 
@@ -18,12 +19,14 @@ def parse(arguments: Sequence[str]) -> Options:
         description="Start Ragsite: database, broker, workers and web server, in the foreground.",
         epilog="Other flags are passed on to `manage.py serve`.",
         allow_abbrev=False,
+        formatter_class=LinesKept,
     )
     parser.add_argument("--port", type=_port, default=8000, help="port to listen on (default: %(default)s)")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--data", type=Path, default=ROOT / "var", help="folder that holds all state (default: var)")
     parser.add_argument("--no-demo", dest="demo", action="store_false", help="load no demo collection")
     parser.add_argument("--verbose", action="store_true", help="show every log line on the console")
+    add_reranker_flags(parser)
     known, others = parser.parse_known_args(arguments)
     return Options(
         data=known.data.expanduser().resolve(),
@@ -31,8 +34,14 @@ def parse(arguments: Sequence[str]) -> Options:
         port=known.port,
         demo=known.demo,
         verbose=known.verbose,
-        serve_flags=tuple(others),
+        serve_flags=(*others, *_reranker_flags(known.cross_encoder, known.cross_encoder_path)),
     )
+
+
+def _reranker_flags(name: str, path: str) -> list[str]:
+    """For `serve`, which runs in another folder than we."""
+    flags = ["--cross-encoder", name] if name else []
+    return [*flags, "--cross-encoder-path", str(Path(path).expanduser().resolve())] if path else flags
 
 
 def _port(text: str) -> int:

@@ -6,16 +6,19 @@ import gc
 import logging
 import threading
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 import uvicorn
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
 
 from access_app.authentication import is_loopback
 from core_app.errors import RagsiteError, Unavailable
 from core_app.wiring import app_settings, chat_model, embedder, loaded_settings, pair_scorer
 from ragsite.malformed_requests import JsonErrorsProtocol
+from ragsite.reranker_flags import LinesKept, add_reranker_flags
+from rerank_app.catalogue import banner
 
 logger = logging.getLogger(__name__)
 
@@ -30,19 +33,26 @@ def refuse_open_bind(host: str) -> None:
         )
 
 
+class _Help(LinesKept, DjangoHelpFormatter):
+    """Django's order of flags, with lines kept."""
+
+
 class Command(BaseCommand):
     help = "Run the web server alone: REST API, console and Swagger UI. Stop it with Ctrl-C."
     requires_system_checks: list[str] = []
+    suppressed_base_arguments = {"--version", "--settings", "--pythonpath", "--traceback", "--verbosity"}
+    suppressed_base_arguments |= {"--no-color", "--force-color"}
+
+    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **{"formatter_class": _Help, **options})
+        if Path(prog_name).name == "server.py":
+            parser.prog = "server.py"
+        return parser
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-        parser.add_argument(
-            "--cross-encoder", metavar="NAME", default="", help="cross-encoder to load, by its hub name"
-        )
-        parser.add_argument(
-            "--cross-encoder-path", metavar="PATH", default="", help="folder of a cross-encoder to load"
-        )
         parser.add_argument("--port", type=int, default=8000, help="port to listen on (default: %(default)s)")
+        add_reranker_flags(parser)
 
     def handle(
         self, *args: Any, host: str, port: int, cross_encoder: str, cross_encoder_path: str, **options: Any
@@ -85,10 +95,14 @@ def _load_cross_encoder(*, name: str, path: str) -> None:
     try:
         scorer = pair_scorer()
     except Unavailable as error:
-        logger.critical("the cross-encoder could not be loaded", exc_info=error)
+        # Libraries' traces are hundreds of lines in which nobody finds the one that says what is wrong.
+        trace = error if logger.isEnabledFor(logging.DEBUG) else None
+        cause = " ".join(str(error.__cause__ or error.detail).split())
+        logger.critical("the cross-encoder could not be loaded: %s", cause, exc_info=trace)
         raise CommandError(error.detail) from error
     if scorer is None:
-        logger.info("cross-encoder is disabled: POST /rerank answers 503, and searches are not reranked by one")
+        for line in banner():
+            logger.info(line)
 
 
 def _warm_up() -> None:

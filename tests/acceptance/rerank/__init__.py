@@ -1,0 +1,1 @@
+"""Reranking as an operator starts it."""

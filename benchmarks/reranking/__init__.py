@@ -1,0 +1,1 @@
+"""How long cross-encoders take to score passages."""
