@@ -186,7 +186,7 @@ class Rerank(Section):
         0, description="Batches that are scored at a time, each on one thread; 0 means one for each core."
     )
     timeout_seconds: Annotated[float, Field(gt=0, le=600)] = Field(
-        30.0, description="How long one request to `/rerank` may take before 503."
+        60.0, description="How long one request to `/rerank` may take before 503."
     )
     weight: Annotated[float, Field(gt=0, le=1)] = Field(
         1.0, description="How much the reranker counts against the order of before: 1 is the reranker alone."

@@ -1,7 +1,8 @@
 """`python -m benchmarks.reranking`: how long cross-encoders take for passages of 200 words.
 
 --catalogue takes models of the shapes in rerank_app/reranker_models.toml, as a server is shipped. --threads takes one
-of six layers, MiniLM's shape, with other batches and threads, beside sentence-transformers' own `predict`. Weights are
+of six layers, MiniLM's shape, with other batches and threads, beside sentence-transformers' own `predict`; --served the
+same one behind `POST /rerank`, for one client and for eight. Weights are
 random: time does not depend on them. Each figure is the best of several: other work of the machine only adds to it.
 """
 
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reranking.made_up import save_model, texts
+from benchmarks.reranking.served import served_rows
 from rerank_app.catalogue import catalogue
 
 #: As the catalogue says; and as a search has them reranked.
@@ -32,17 +34,20 @@ def main() -> None:
     )
     parser.add_argument("--catalogue", action="store_true", help="time every model of the catalogue")
     parser.add_argument("--threads", action="store_true", help="time batches and threads")
+    parser.add_argument("--served", action="store_true", help="time requests to a server")
     parser.add_argument("--only", default="", help="of the catalogue only names with this in them")
     parser.add_argument("--rounds", type=int, default=5, help="take the best of so many (default: 5)")
     options = parser.parse_args()
-    if not (options.catalogue or options.threads):
-        parser.error("say what to time: --catalogue, --threads or both")
+    if not (options.catalogue or options.threads or options.served):
+        parser.error("say what to time: --catalogue, --threads, --served")
     os.environ.update(DJANGO_SETTINGS_MODULE="ragsite.settings", Telemetry__LogLevel="WARNING")
     with tempfile.TemporaryDirectory(prefix="ragsite-reranking-") as folder:
         os.environ["RAGSITE_DATA"] = folder
         # First: a pool's threads may take the others from torch.
         if options.threads:
             _print(_thread_rows(Path(folder), options.rounds))
+        if options.served:
+            _print(_served_rows(Path(folder), options.rounds))
         if options.catalogue:
             _print(_catalogue_rows(Path(folder), options.only, options.rounds))
 
@@ -87,6 +92,13 @@ def _thread_rows(folder: Path, rounds: int) -> Iterator[str]:
             scorer = _scorer(str(saved), batch_size=size, threads=threads)
             cells.append(_cell(_best(partial(scorer.scores, query=query, texts=passages), rounds)))
         yield f"| {size} | {' | '.join(cells)} | {_cell(own[size])} |"
+
+
+def _served_rows(folder: Path, rounds: int) -> Iterator[str]:
+    query, passages = texts(_SEARCHED)
+    saved = folder / "served"
+    save_model(saved, next(model.shape for model in catalogue().models if model.name == _SIX_LAYERS))
+    yield from served_rows(folder, saved, _scorer(str(saved)), query, passages, rounds)
 
 
 def _predicting(saved: Path, query: str, passages: list[str], size: int, rounds: int) -> tuple[float, float]:

@@ -26,10 +26,10 @@ def free_port() -> int:
 
 
 @contextmanager
-def ragsite(folder: Path) -> Iterator[str]:
+def ragsite(folder: Path, *flags: str) -> Iterator[str]:
     """The whole server; its address."""
     port = free_port()
-    command = [sys.executable, "-m", "ragsite.up", "--data", str(folder), "--port", str(port), "--no-demo"]
+    command = [sys.executable, "-m", "ragsite.up", "--data", str(folder), "--port", str(port), "--no-demo", *flags]
     with _running(command, folder.with_suffix(".log"), f"http://127.0.0.1:{port}/health") as url:
         time.sleep(SETTLE_SECONDS)
         yield url.removesuffix("/health")
