@@ -11,6 +11,8 @@ from django.db import OperationalError
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+    # Modules have no hyphens; commands may be asked for with them.
+    sys.argv[1:2] = [name.replace("-", "_") if not name.startswith("-") else name for name in sys.argv[1:2]]
     try:
         execute_from_command_line(sys.argv)
     except OperationalError:
