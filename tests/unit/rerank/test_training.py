@@ -123,7 +123,9 @@ def test_queries_of_the_same_words_stay_together() -> None:
 def test_the_same_seed_is_the_same_split_whatever_the_order_of_the_file() -> None:
     texts = [f"number {place}" for place in range(40)]
     judged = judged_of(texts)
-    backwards = Judged(queries=dict(reversed(judged.queries.items())), documents=judged.documents, grades=judged.grades)
+    backwards = Judged(
+        queries=dict(reversed(list(judged.queries.items()))), documents=judged.documents, grades=judged.grades
+    )
     assert split(judged, hold_out=0.2, seed=1) == split(backwards, hold_out=0.2, seed=1)
     assert split(judged, hold_out=0.2, seed=1) != split(judged, hold_out=0.2, seed=2)
 
