@@ -114,7 +114,10 @@ def _save(model: CrossEncoder, trained: Trained, output: Path) -> None:
         model.save_pretrained(str(unfinished), create_model_card=False)
         report = {**asdict(trained), "weight": trained.weight}
         (unfinished / REPORT).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-        unfinished.chmod(0o755)  # not for its owner alone, as temporary folders are
+        # Not for their owner alone, as temporary folders and the weights are: a server is often another user.
+        unfinished.chmod(0o755)
+        for path in unfinished.rglob("*"):
+            path.chmod(0o755 if path.is_dir() else 0o644)
         unfinished.rename(output)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
