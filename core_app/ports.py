@@ -87,8 +87,12 @@ class PairScorer(Protocol):
     def load(self) -> None:
         """Load the model. Raises Unavailable with a sentence that says why it cannot be."""
 
-    def scores(self, *, query: str, texts: Sequence[str], seconds: float | None = None) -> PairScores:
-        """Scores of all texts, or of as many of the first as `seconds` are enough for; texts are cut to what it reads.
+    def scores(
+        self, *, query: str, texts: Sequence[str], seconds: float | None = None, partial: bool = False
+    ) -> PairScores:
+        """Scores of all texts, or none where `seconds` are not enough; with `partial` of as many of the first as fit.
+
+        Texts are cut to what the model reads.
 
         Raises whatever the model raises.
         """
@@ -217,6 +221,8 @@ class AskedTerm:
     idf: float
     #: How rare a name it is, such as `snake_case` or `E501`, 0 to 1; 0 for ordinary words.
     rarity: float
+    #: What a name counts, where all other words of the query together count 1; 0 for ordinary words.
+    worth: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Any cross-encoder that sentence-transformers loads, from a folder or the hub.
 
 Requests share a pool of threads, and each has no more batches in it than there are threads: a long request takes its
-turns among the short ones. Nothing is locked: the model only reads its weights, and its tokenizer is set up once.
+turns among the short ones. Scoring locks nothing: the model only reads its weights, and its tokenizer is set up once.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import logging
 import math
 import os
+import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,15 +31,21 @@ logger = logging.getLogger(__name__)
 
 #: What is read to learn how fast the model is, before anybody waits: of a usual passage's length.
 _PACE_TEXT = "Every part of the machine is cleaned once a week with warm water, soap and a soft cloth. " * 12
-#: Characters of a token, roughly: what is longer than the model reads takes no longer.
-_TOKEN_CHARACTERS = 5
+#: Characters of a token, roughly; and more than any has: a text is cut there before it is cut by tokens.
+_TOKEN_CHARACTERS, _MOST_TOKEN_CHARACTERS = 5, 50
+#: What a pair costs beside its characters, in such.
+_PAIR_CHARACTERS = 100
+#: How much one measurement counts against those of before, and how far it may be from them.
+_FRESHNESS, _FARTHEST = 0.3, 3.0
+#: Where it seems too slow for even one text, it seems a little faster the next time: nothing else would be learned.
+_HOPE = 0.9
+#: Of the time, so much is planned with.
+_MARGIN = 0.9
 #: What to do about one that does not load.
 _HINTS = {
     "path": "Check that the folder holds a whole model.",
     "name": "Check the name and the network, or give a folder with --cross-encoder-path.",
 }
-#: How much one measurement counts against those of before.
-_FRESHNESS = 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +56,6 @@ class _Batch:
     logits: Vectors
     values: Vectors
     tokens: int
-    seconds: float
 
 
 class CrossEncoderScorer:
@@ -59,8 +64,27 @@ class CrossEncoderScorer:
     def __init__(self, section: Rerank) -> None:
         self._section = section
         self._workers = section.threads or os.cpu_count() or 1
-        #: Seconds of one thread for a thousand characters, as they were lately.
+        #: Seconds of one thread for a cost of a thousand, as they were lately.
         self._pace = 0.0
+        self._counting = threading.Lock()
+        #: What all requests together cost that are being scored or wait for it.
+        self._outstanding = 0.0
+
+    def batch(self, count: int) -> int:
+        """Texts of one batch, so that each thread has one if there are so many."""
+        return max(1, min(self._section.batch_size, math.ceil(count / self._workers)))
+
+    def cost(self, query: str, text: str) -> int:
+        """Of a pair, in characters that the model reads."""
+        return _PAIR_CHARACTERS + min(len(query) + len(text), _TOKEN_CHARACTERS * self._tokens)
+
+    @property
+    def _tokens(self) -> int:
+        return int(self._model.max_seq_length or 512)
+
+    @property
+    def _longest(self) -> int:
+        return _MOST_TOKEN_CHARACTERS * self._tokens
 
     @property
     def model(self) -> str:
@@ -94,90 +118,122 @@ class CrossEncoderScorer:
             self.scores(query="warm up", texts=[_PACE_TEXT] * self._section.batch_size)
         logger.info("cross-encoder %s loaded", self.model)
 
-    def scores(self, *, query: str, texts: Sequence[str], seconds: float | None = None) -> PairScores:
+    def scores(
+        self, *, query: str, texts: Sequence[str], seconds: float | None = None, partial: bool = False
+    ) -> PairScores:
         deadline = math.inf if seconds is None else time.monotonic() + seconds
-        logits = np.zeros(len(texts), np.float32)
-        values = np.zeros(len(texts), np.float32)
-        tokens = done = 0
-        while done < len(texts):
-            window = self._window(texts[done:], deadline - time.monotonic())
-            found = self._score_window(query, window, deadline)
-            if found is None:
-                break
-            for batch in found:
-                logits[[done + place for place in batch.places]] = batch.logits
-                values[[done + place for place in batch.places]] = batch.values
-                tokens += batch.tokens
-            done += len(window)
-        return PairScores(logits=logits[:done], values=values[:done], tokens=tokens)
+        asked = _Asked(self, query, [text[: self._longest] for text in texts], deadline, partial=partial)
+        with self._counting:
+            self._outstanding += asked.cost
+            waiting = self._outstanding
+        try:
+            if not partial and waiting > asked.cost and self._seconds(waiting) > deadline - time.monotonic():
+                return asked.done(())  # those before it take all of the time
+            return asked.done(self._score_all(asked))
+        finally:
+            with self._counting:
+                self._outstanding -= asked.cost
 
-    def _window(self, texts: Sequence[str], seconds: float) -> Sequence[str]:
-        """So many of the first as there seems to be time for; without an end all, else a batch for each thread."""
-        if math.isinf(seconds):
-            return texts
-        fitting = 0
-        characters = 0
-        for text in texts[: self._section.batch_size * self._workers]:
-            characters += self._cost(text)
-            if characters / 1000 * self._pace / self._workers > seconds:
-                break
-            fitting += 1
-        return texts[:fitting]
+    def _seconds(self, cost: float) -> float:
+        """How long all threads take for it together."""
+        return cost / 1000 * self._pace / self._workers
 
-    def _cost(self, text: str) -> int:
-        return min(len(text), _TOKEN_CHARACTERS * int(self._model.max_seq_length or 512)) + 1
-
-    def _score_window(self, query: str, texts: Sequence[str], deadline: float) -> list[_Batch] | None:
-        """None where the time was over first, or is not enough for any."""
-        if not texts:
-            return None
+    def _score_all(self, asked: _Asked) -> list[_Batch]:
+        """The batches that were done in time, in their order."""
         found: list[_Batch] = []
-        waiting: deque[Future[_Batch]] = deque()
-        batches = self._batches(texts)
+        running: deque[Future[_Batch]] = deque()
         try:
             while True:
-                for places in batches:
-                    waiting.append(self._pool.submit(partial(self._score, query, texts, places)))
-                    if len(waiting) >= self._workers:
-                        break
-                if not waiting:
+                while len(running) < self._workers and (places := asked.next_places()):
+                    running.append(self._pool.submit(self._score, asked, places))
+                if not running:
                     return found
-                left = deadline - time.monotonic()
-                found.append(waiting.popleft().result(None if math.isinf(left) else max(0.0, left)))
-                self._learn(found[-1], texts)
-        except TimeoutError:
-            if time.monotonic() < deadline:
-                raise  # the model's own
-            return None
+                left = asked.deadline - time.monotonic()
+                if not wait([running[0]], None if math.isinf(left) else max(0.0, left)).done:
+                    return found
+                found.append(running.popleft().result())
         finally:
-            for future in waiting:
+            for future in running:
                 future.cancel()
 
-    def _batches(self, texts: Sequence[str]) -> Iterator[Sequence[int]]:
-        """Places of texts of about one length, so that little is padded; a batch for each thread, if there can be."""
-        places = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-        size = max(1, min(self._section.batch_size, math.ceil(len(texts) / self._workers)))
-        return (places[first : first + size] for first in range(0, len(places), size))
+    def fitting(self, asked: _Asked, first: int) -> int:
+        """Of the texts from this one on, how many one thread seems to score in the time that is left."""
+        seconds = _MARGIN * (asked.deadline - time.monotonic())
+        size = self._section.batch_size
+        for count in range(size, 0, -1):
+            cost = asked.cost_of(range(first, min(first + count, len(asked.texts))))
+            if cost / 1000 * self._pace <= seconds:
+                return count
+        if first == 0 and seconds > 0:
+            self._pace *= _HOPE
+        return 0
 
-    def _score(self, query: str, texts: Sequence[str], places: Sequence[int]) -> _Batch:
+    def _score(self, asked: _Asked, places: Sequence[int]) -> _Batch:
         import torch  # noqa: PLC0415 - loaded long ago
 
         began = time.monotonic()
-        features = self._model.preprocess([(query, texts[place]) for place in places])
+        features = self._model.preprocess([(asked.query, asked.texts[place]) for place in places])
         with torch.inference_mode():
             logits = self._model(features)["scores"].float().reshape(len(places))
             values = self._activation(logits)
+        # Learned from late ones as well, which nobody waits for: else the slow ones would not count.
+        self._learn(asked.cost_of(places), time.monotonic() - began)
         return _Batch(
             places=places,
             logits=logits.numpy(),
             values=values.numpy(),
             tokens=int(features["attention_mask"].sum()),
-            seconds=time.monotonic() - began,
         )
 
-    def _learn(self, batch: _Batch, texts: Sequence[str]) -> None:
-        pace = 1000 * batch.seconds / sum(self._cost(texts[place]) for place in batch.places)
-        self._pace = pace if not self._pace else (1 - _FRESHNESS) * self._pace + _FRESHNESS * pace
+    def _learn(self, cost: float, seconds: float) -> None:
+        """Two threads at once may lose one measurement of two, which does no harm."""
+        pace = 1000 * seconds / cost
+        if self._pace:
+            pace = min(max(pace, self._pace / _FARTHEST), self._pace * _FARTHEST)
+            pace = (1 - _FRESHNESS) * self._pace + _FRESHNESS * pace
+        self._pace = pace
+
+
+class _Asked:
+    """One request: which batches it is cut into, and what they cost in characters that the model reads."""
+
+    def __init__(
+        self, scorer: CrossEncoderScorer, query: str, texts: Sequence[str], deadline: float, *, partial: bool
+    ) -> None:
+        self.query = query
+        self.texts = texts
+        self.deadline = deadline
+        self._scorer = scorer
+        self._partial = partial
+        self._next = 0
+        self._costs = [scorer.cost(query, text) for text in texts]
+        self.cost = float(sum(self._costs))
+        #: Of about one length together, so that little is padded; where only the first may be done, those first.
+        self._order = list(range(len(texts))) if partial else sorted(range(len(texts)), key=self._costs.__getitem__)
+
+    def cost_of(self, places: Sequence[int]) -> float:
+        """Of a batch: each text is padded to the longest."""
+        return len(places) * max(self._costs[place] for place in places)
+
+    def next_places(self) -> Sequence[int]:
+        """Empty where all are on their way, or no more seem to fit into the time."""
+        size = self._scorer.batch(len(self.texts))
+        if self._partial and not math.isinf(self.deadline) and self._next < len(self.texts):
+            size = min(size, self._scorer.fitting(self, self._next))
+        places = self._order[self._next : self._next + size]
+        self._next = self._next + size if places else len(self.texts)
+        return places
+
+    def done(self, batches: Sequence[_Batch]) -> PairScores:
+        """The scores of the first so many; of all or none where a part is of no use."""
+        count = sum(len(batch.places) for batch in batches)
+        if not self._partial and count < len(self.texts):
+            count, batches = 0, ()
+        logits, values = np.zeros(count, np.float32), np.zeros(count, np.float32)
+        for batch in batches:
+            logits[batch.places] = batch.logits
+            values[batch.places] = batch.values
+        return PairScores(logits=logits, values=values, tokens=sum(batch.tokens for batch in batches))
 
 
 class _NotACrossEncoderError(Exception):

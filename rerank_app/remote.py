@@ -158,6 +158,9 @@ class RemoteReranker:
         try:
             with self._client.stream(method, path, json=body, headers=headers, timeout=seconds) as response:
                 content = b"".join(_bounded(response, deadline))
+        except (httpx.ReadTimeout, httpx.WriteTimeout) as error:
+            # It may be at work still: asked again it would have twice as much to do.
+            raise RemoteFailed(_transport_reason(error)) from None
         except httpx.TransportError as error:
             raise _Passing(_transport_reason(error)) from None
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ValueError) as error:
@@ -251,7 +254,7 @@ def _bounded(response: httpx.Response, deadline: float) -> Iterator[bytes]:
         if arrived > LARGEST_ANSWER:
             raise RemoteFailed(f"the answer is larger than {LARGEST_ANSWER} bytes", status=response.status_code)
         if time.monotonic() > deadline:
-            raise _Passing("the answer took too long", status=response.status_code)
+            raise RemoteFailed("the answer took too long", status=response.status_code)
         yield piece
 
 

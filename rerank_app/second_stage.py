@@ -76,7 +76,7 @@ def is_there(name: RerankerName) -> bool:
 def _by_cross_encoder(query: str, texts: Sequence[str], seconds: float | None) -> Sequence[float]:
     scorer = pair_scorer()
     assert scorer is not None
-    found = scorer.scores(query=query, texts=texts, seconds=seconds).logits
+    found = scorer.scores(query=query, texts=texts, seconds=seconds, partial=True).logits
     if not np.isfinite(found).all():
         raise ValueError("the cross-encoder gave scores that are no numbers")
     return [float(score) for score in found]

@@ -71,7 +71,8 @@ def rank(*, query: str, texts: Sequence[str], top_n: int | None = None) -> Ranki
         Ranked(index=index, score=values[place], probability=probabilities[place], logit=logits[place])
         for index, place in enumerate(places[text] for text in texts)
     ]
-    ranked.sort(key=lambda one: (-one.score, one.index))
+    # An activation may make 1.0 of everything that fits.
+    ranked.sort(key=lambda one: (-one.score, -one.logit, one.index))
     took_ms = round(1000 * (time.monotonic() - began), 1)
     logger.info("reranked", extra={"model": scorer.model, "texts": len(texts), "took_ms": took_ms})
     return Ranking(model=scorer.model, ranked=ranked[:top_n], tokens=scores.tokens)
@@ -96,6 +97,7 @@ def _scores(scorer: PairScorer, query: str, texts: Sequence[str]) -> PairScores:
         logger.exception("the cross-encoder failed")
         raise ModelFailed(f"Cross-encoder scoring failed: {_reason(error)}", code="scoring_failed") from error
     if len(scores.logits) < len(texts):
+        logger.warning("scoring took too long, or others take all of the time", extra={"texts": len(texts)})
         raise Unavailable(
             "Scoring so many texts takes longer than Rerank:TimeoutSeconds. Send fewer at a time, or try again later.",
             code="rerank_timeout",

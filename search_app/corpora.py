@@ -3,15 +3,14 @@
 The idf of a word, and so every score, is that of its corpus: in a larger one the same words add up to more. So scores
 are compared as parts of what a query could get in its corpus:
 
-    score'  = score largest most / most(c)
-    most(c) = names(c) + known(c) + unknown(c) (1 - rarity(c) share(c) / largest share)      c has every name
-    most(c) = names(c) + (known(c) + unknown(c)) (1 + sum of ratio(t) rarity(t))             c lacks the names t
+    score'  = score units(c) / (names(c) + known(c))
+    units(c) = known(c) / (known(c) + unknown(c)) + sum of worth(t) over the names t that c has
 
 `names` is what the names that c has can add, w(t) idf(t) each, `known` the same of all other words of the query that
-c has, and `unknown` of those that it lacks, as if it had them once. `share` is known / (known + unknown), and `ratio`
-what a name counts for each unit of the words known beside it, RATIO at most. So a corpus that knows one word of a
-question is not better for that; none that lacks a rare name is before one that has it; of those that have it the one
-that knows the question's other words is first; and one alone stays as it is.
+c has, and `unknown` of those that it lacks, as if it had them once. `worth` is what a name counts where all other
+words of the query together count 1: its rarity in c, and more where it is made of words (`AskedTerm.worth`). So units
+are the same in every corpus: a corpus that knows one word of a question is not better for that, a name says nothing
+where everything has it, and one alone stays as it is.
 """
 
 from __future__ import annotations
@@ -22,25 +21,14 @@ from typing import TypeVar
 
 from core_app.ports import AskedTerm
 
-RATIO = 10.0
-
 Corpus = TypeVar("Corpus", bound=Hashable)
 
 
 def factors(asked: Mapping[Corpus, Sequence[AskedTerm]]) -> dict[Corpus, float]:
     """What the scores of each corpus are multiplied by, at least 1; `asked` has the query's terms as each has them."""
-    worth: dict[str, float] = {}
-    for terms in asked.values():
-        known = _known(terms)
-        for term in terms:
-            if term.rarity and term.chunks:
-                ratio = min(RATIO, _mass(term) / known) if known else RATIO
-                worth[term.term] = max(ratio * term.rarity, worth.get(term.term, 0.0))
-    having = [terms for terms in asked.values() if not _lacking(terms, worth)]
-    largest_share = max(map(_share, having), default=0.0)
-    most = {corpus: _most(terms, worth, largest_share) for corpus, terms in asked.items()}
-    largest = max(most.values(), default=0.0)
-    return {corpus: largest / found if found else 1.0 for corpus, found in most.items()}
+    found = {corpus: _units_of_a_score(terms) for corpus, terms in asked.items()}
+    least = min((factor for factor in found.values() if factor), default=1.0)
+    return {corpus: factor / least if factor else 1.0 for corpus, factor in found.items()}
 
 
 def together(asked: Mapping[Corpus, Sequence[AskedTerm]], scaled: Mapping[Corpus, float]) -> list[AskedTerm]:
@@ -58,37 +46,16 @@ def _standing(term: AskedTerm) -> tuple[float, int, float, float]:
     return _mass(term), term.chunks, term.idf, term.rarity
 
 
-def _most(terms: Sequence[AskedTerm], worth: Mapping[str, float], largest_share: float) -> float:
-    named = [term for term in terms if term.rarity and term.chunks]
-    names = sum(map(_mass, named))
-    known, unknown = _known(terms), _unknown(terms, worth)
-    if lacking := _lacking(terms, worth):
-        return names + (known + unknown) * (1 + sum(lacking))
-    rarity = sum(_mass(term) * term.rarity for term in named) / names if names else 0.0
-    if largest_share:
-        rarity *= _share(terms) / largest_share
-    return names + known + unknown * (1 - rarity)
-
-
-def _lacking(terms: Sequence[AskedTerm], worth: Mapping[str, float]) -> list[float]:
-    """What the names that it lacks are worth."""
-    has = {term.term for term in terms if term.chunks}
-    return [value for name, value in worth.items() if name not in has]
-
-
-def _known(terms: Sequence[AskedTerm]) -> float:
-    return sum(_mass(term) for term in terms if term.chunks and not term.rarity)
-
-
-def _unknown(terms: Sequence[AskedTerm], worth: Mapping[str, float]) -> float:
-    return sum(term.idf for term in terms if not term.chunks and term.term not in worth)
-
-
-def _share(terms: Sequence[AskedTerm]) -> float:
-    """Of the words that are no names, those that it has."""
-    known = _known(terms)
-    everything = known + sum(term.idf for term in terms if not term.chunks)
-    return known / everything if everything else 0.0
+def _units_of_a_score(terms: Sequence[AskedTerm]) -> float:
+    """0 where nothing can have a score."""
+    named = [term for term in terms if term.chunks and term.rarity]
+    known = sum(_mass(term) for term in terms if term.chunks and not term.rarity)
+    unknown = sum(term.idf for term in terms if not term.chunks)
+    attainable = known + sum(map(_mass, named))
+    if not attainable:
+        return 0.0
+    share = known / (known + unknown) if known else 0.0
+    return (share + sum(term.worth for term in named)) / attainable
 
 
 def _mass(term: AskedTerm) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from collections_app.models import Collection
@@ -22,8 +22,9 @@ def present(
     findings: Findings,
     ranking: Ranking,
     explained: Mapping[int, HitExplanation],
+    has_time: Callable[[], bool],
 ) -> list[Hit]:
-    """Hits in the order given; `highlighted` is the query whose words are marked."""
+    """Hits in the order given; `highlighted` is the query whose words are marked, while there is time."""
     by_id = {collection.pk: collection for collection in collections}
     around = texts_around(shown)
     hits = []
@@ -44,10 +45,12 @@ def present(
         "highlight_failed",
         "The words of the query could not be marked.",
         lambda: [
-            _marks(by_id[one.chunk.collection_id], highlighted, hit.content)
+            _marks(by_id[one.chunk.collection_id], highlighted, hit.content) if has_time() else None
             for hit, one in zip(hits, shown, strict=True)
         ],
     )
+    if marked and None in marked:
+        findings.warn("highlight_cut", "There was no time to mark the words of the query in all that is shown.")
     return hits if marked is None else [replace(hit, highlights=at) for hit, at in zip(hits, marked, strict=True)]
 
 

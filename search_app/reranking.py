@@ -8,9 +8,13 @@ from dataclasses import dataclass, field
 from collections_app.selectors import indexed_texts
 from core_app.wiring import app_settings
 from rerank_app.second_stage import Reading, RerankerName, read
+from search_app.asking import SearchRequest
 from search_app.clock import Clock
 from search_app.findings import Findings
+from search_app.modes import Mode
 
+#: Where a reranker is asked for in a mode that has none.
+_USUAL_DEPTH = 20
 #: What the rest of a search takes, roughly: a reranker has so much less.
 _REST_SECONDS = 0.02
 
@@ -48,6 +52,14 @@ class Reranker:
     clock: Clock
     _read: dict[tuple[int, ...], Reading] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, request: SearchRequest, mode: Mode, *, query: str, clock: Clock) -> Reranker:
+        """The mode's, unless the request has a wish of its own."""
+        wanted = mode.rerankers
+        if request.reranker is not None:
+            wanted = () if request.reranker == "none" else (request.reranker,)
+        return cls(wanted=wanted, depth=mode.rerank_depth or _USUAL_DEPTH, query=query, clock=clock)
+
     def reorder(self, kept: Sequence[int], *, scores: Mapping[int, float], findings: Findings) -> Reranked | None:
         """The first of `kept`, which are chunk ids, best first by `scores`; None where none could be read.
 
@@ -75,6 +87,13 @@ class Reranker:
             reranker=reading.reranker,
             hits=_in_order(dict(zip(first, reading.scores, strict=False)), before=scores),
         )
+
+
+def relevance(pool: Sequence[int], *, scores: Mapping[int, float], reranked: Reranked | None) -> dict[int, float]:
+    """What the order of the `pool` is by; where some were reranked, the others have no more than the last of those."""
+    if reranked is None:
+        return {pk: scores[pk] for pk in pool}
+    return {pk: reranked.hits[pk].final if pk in reranked.hits else 0.0 for pk in pool}
 
 
 def _in_order(found: Mapping[int, float], *, before: Mapping[int, float]) -> dict[int, RerankedHit]:

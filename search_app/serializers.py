@@ -181,6 +181,7 @@ class AskedTermSerializer(serializers.Serializer[Any]):
     chunks = serializers.IntegerField(help_text="Passages that have it.")
     idf = serializers.FloatField()
     rarity = serializers.FloatField(help_text="How rare a name it is, such as `snake_case`; 0 for ordinary words.")
+    worth = serializers.FloatField(help_text="What a name counts, where all other words of the query count 1.")
 
 
 class StageSerializer(serializers.Serializer[Any]):

@@ -13,7 +13,7 @@ from core_app.errors import InvalidInput
 from core_app.ports import Vectors
 from core_app.snapshot import guarded, snapshot
 from core_app.wiring import app_settings, store
-from rerank_app.second_stage import RerankerName, is_there
+from rerank_app.second_stage import is_there
 from search_app.asking import SearchOptions, SearchRequest
 from search_app.clock import Clock
 from search_app.diversity import maximal_marginal_relevance
@@ -22,11 +22,11 @@ from search_app.explaining import Explanation, explain_hits
 from search_app.facets import count_values
 from search_app.findings import Findings
 from search_app.legs import Looking, look
-from search_app.modes import MODES, Legs, Mode
+from search_app.modes import MODES, Legs
 from search_app.presenting import present
 from search_app.query_log import remember, remember_failure
 from search_app.ranking import Ranking, ranked
-from search_app.reranking import Reranked, Reranker
+from search_app.reranking import Reranked, Reranker, relevance
 from search_app.results import Hit, SearchResult, SearchWarning, ValueCount
 from search_app.showing import MOST_SHOWN, Shown, chosen, count_results
 from search_app.tuning import Tuning, tuning_of
@@ -36,8 +36,6 @@ logger = logging.getLogger(__name__)
 RAW_QUERY = "first message (raw query)"
 CONTEXTUALIZED_TOPIC = "follow-up (contextualized topic)"
 MOST_COLLECTIONS = 100
-#: Where a reranker is asked for in a mode that has none.
-_RERANKED = 20
 _DIVERSITY_CUT = SearchWarning(
     code="diversity_cut", detail="The mode's time was over: results were not made to differ."
 )
@@ -134,12 +132,6 @@ def _query_text(request: SearchRequest) -> tuple[str, str]:
     return normalised or request.query.strip(), strategy
 
 
-def _rerankers(request: SearchRequest, mode: Mode) -> Sequence[RerankerName]:
-    if request.reranker is None:
-        return mode.rerankers
-    return () if request.reranker == "none" else (request.reranker,)
-
-
 class _Search:
     """One search within its snapshot."""
 
@@ -163,9 +155,7 @@ class _Search:
             clock.budget_ms = self._mode.budget_ms
         self.ranking = Ranking(scores={}, fusion=tuning.fusion, rrf={})
         self.reranked: Reranked | None = None
-        self._reranker = Reranker(
-            wanted=_rerankers(request, self._mode), depth=self._mode.rerank_depth or _RERANKED, query=text, clock=clock
-        )
+        self._reranker = Reranker.of(request, self._mode, query=text, clock=clock)
         self.facets: dict[str, list[ValueCount]] = {}
         self.explanation: Explanation | None = None
 
@@ -191,14 +181,16 @@ class _Search:
                     seconds=self._clock.seconds_more,
                 )
             self.findings.end_bound()
-        hits = present(
-            shown,
-            collections=self._collections,
-            highlighted=self._text if self._request.highlight else None,
-            findings=self.findings,
-            ranking=self.ranking,
-            explained=explained,
-        )
+        with self._clock.stage("texts"):
+            hits = present(
+                shown,
+                collections=self._collections,
+                highlighted=self._text if self._request.highlight else None,
+                findings=self.findings,
+                ranking=self.ranking,
+                explained=explained,
+                has_time=lambda: self._clock.seconds_left > 0,
+            )
         if self._request.facets:
             self.facets = self._counted(kept)
         if self._request.explain:
@@ -233,15 +225,18 @@ class _Search:
                 self.findings.warn("candidates_cut", detail)
                 break
             depth = min(DEEPEST, DEEPER * depth)
-            deeper = self._deeper(depth) if self._clock.seconds_left > 0 else None
+            deeper = self._deeper(depth, shown) if self._clock.seconds_left > 0 else None
             if deeper is None:
                 self.findings.warn(_DEPTH_CUT.code, _DEPTH_CUT.detail)
                 break
             kept, shown = deeper
         return kept, shown
 
-    def _deeper(self, depth: int) -> tuple[list[int], list[Shown]] | None:
-        """The same at another depth; None where something goes wrong that did not before, which changes nothing."""
+    def _deeper(self, depth: int, shown: list[Shown]) -> tuple[list[int], list[Shown]] | None:
+        """The same at another depth; None where that is less, or something goes wrong that did not before.
+
+        That changes nothing. Where the time is over meanwhile, there may be more all the same.
+        """
         before = self.findings, self.ranking, self.reranked
         self.findings = Findings()
         try:
@@ -250,7 +245,9 @@ class _Search:
         except Exception:
             logger.exception("a search that looked deeper failed")
             found = None
-        if found is None or {one.code for one in self.findings.warnings} - {one.code for one in before[0].warnings}:
+        known = {one.code for one in before[0].warnings} | {_DEPTH_CUT.code}
+        is_wrong = found is None or bool({one.code for one in self.findings.warnings} - known)
+        if is_wrong or found is None or len(found[1]) < len(shown):
             self.findings, self.ranking, self.reranked = before
             return None
         self.findings.warnings = before[0].warnings
@@ -354,19 +351,12 @@ class _Search:
                     return kept
                 vectors |= found or {}
             first = maximal_marginal_relevance(
-                relevance=self._relevance(pool),
+                relevance=relevance(pool, scores=self.ranking.scores, reranked=self.reranked),
                 vectors=vectors,
                 diversity=request.diversity,
                 limit=len(pool),
             )
         return [*first, *kept[len(pool) :]]
-
-    def _relevance(self, pool: Sequence[int]) -> dict[int, float]:
-        """Scores of those in order; where some were reranked, what is left of them has no more than the last."""
-        if self.reranked is None:
-            return {pk: self.ranking.scores[pk] for pk in pool}
-        found = {pk: hit.final for pk, hit in self.reranked.hits.items() if pk in set(pool)}
-        return found | {pk: 0.0 for pk in pool if pk not in found}
 
     def _explained(self, results: int, similar: int) -> Explanation:
         findings = self.findings

@@ -59,15 +59,17 @@ def chosen(
         batch = ranked[start : start + count]
         chunks = chunks_by_id(chunk_ids=batch)
         present = [chunks[chunk_id] for chunk_id in batch if chunk_id in chunks]
-        frames = _frames(present, expand)
-        for chunk in present:
-            document = _document(chunk)
-            if group_size is not None and not _fits(document, of_document, limit, group_size):
-                continue
-            if any(other.holds(chunk) for other in shown):
-                continue
-            of_document[document] += 1
-            shown.append(_cut(Shown(chunk=chunk, frame=frames[chunk.pk])))
+        while present:
+            fitting, present = _split(present, of_document, limit, group_size)
+            before = len(shown)
+            frames = _frames(fitting, expand)
+            for chunk in fitting:
+                if any(other.holds(chunk) for other in shown):
+                    continue
+                of_document[_document(chunk)] += 1
+                shown.append(_cut(Shown(chunk=chunk, frame=frames[chunk.pk])))
+            if len(shown) - before == len(fitting):
+                break  # none of the rest has got room
         start, count = start + count, 2 * count
     if group_size is None:
         return shown[:limit]
@@ -99,6 +101,25 @@ def _is_full(count: int, of_document: Mapping[object, int], limit: int, group_si
     if group_size is None:
         return count >= limit
     return len(of_document) >= limit and all(found >= group_size for found in of_document.values())
+
+
+def _split(
+    chunks: Sequence[Chunk], of_document: Mapping[object, int], limit: int, group_size: int | None
+) -> tuple[list[Chunk], list[Chunk]]:
+    """Those that there is room for if all of them are shown, and the others: finding what stands around takes time."""
+    if group_size is None:
+        return list(chunks), []
+    counts = Counter(of_document)
+    fitting: list[Chunk] = []
+    others: list[Chunk] = []
+    for chunk in chunks:
+        document = _document(chunk)
+        if _fits(document, counts, limit, group_size):
+            counts[document] += 1
+            fitting.append(chunk)
+        else:
+            others.append(chunk)
+    return fitting, others
 
 
 def _fits(document: object, of_document: Mapping[object, int], limit: int, group_size: int) -> bool:

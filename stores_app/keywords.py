@@ -79,6 +79,7 @@ class _Asked:
     weights: Mapping[str, float]
     #: Of those that are names.
     rarities: Mapping[str, float]
+    worths: Mapping[str, float]
 
     @classmethod
     def read(cls, collection_ids: Sequence[int], bm25: Bm25, query: str) -> _Asked | None:
@@ -102,6 +103,7 @@ class _Asked:
             idfs=idfs,
             weights=names.raised(weights(asked, impacts), idfs=idfs, rarities=rarities, least=least),
             rarities=rarities,
+            worths=names.worths(rarities, least),
         )
 
     def scores(self) -> Scores:
@@ -124,6 +126,7 @@ class _Asked:
             chunks=self.impacts[term].chunks if is_known else 0,
             idf=self.idfs[term] if is_known else scoring.idf(chunks=self.segments.corpus.chunks, df=0),
             rarity=self.rarities.get(term, 0.0),
+            worth=self.worths.get(term, 0.0),
         )
 
     def shares(self, postings: Mapping[str, Postings]) -> list[TermShare]:

@@ -69,5 +69,16 @@ def raised(
     return {term: weights[term] * boosts.get(term, 1.0) for term in masses}
 
 
+def worths(rarities: Mapping[str, float], least: Mapping[str, float]) -> dict[str, float]:
+    """What each name counts where all other words together count 1, as `raised` has them.
+
+    A name that is made of words counts twice what it takes to be before whatever has those alone, so that it is also
+    where it is one part of a sum.
+    """
+    return {
+        name: rarity * (2.0 / max(LEAST, least[name]) if name in least else 1.0) for name, rarity in rarities.items()
+    }
+
+
 def _has_number(term: str) -> bool:
     return len(term) >= _SHORTEST and _DIGIT.search(term) is not None

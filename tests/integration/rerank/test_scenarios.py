@@ -31,7 +31,9 @@ class ScriptedScorer:
 
     def load(self) -> None: ...
 
-    def scores(self, *, query: str, texts: Sequence[str], seconds: float | None = None) -> PairScores:
+    def scores(
+        self, *, query: str, texts: Sequence[str], seconds: float | None = None, partial: bool = False
+    ) -> PairScores:
         self.texts += texts
         found = np.array(self._scores(texts), np.float32)
         return PairScores(logits=found, values=found, tokens=3 * len(texts))

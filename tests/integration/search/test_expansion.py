@@ -11,11 +11,12 @@ from django.test import Client
 from collections_app.adding import NewChunk, add_chunks
 from collections_app.models import Chunk, Collection, DocumentText
 from collections_app.removing import delete_chunks
+from collections_app.surroundings import whole_document
 from search_app import showing
 from search_app.asking import Expansion
 from search_app.results import Hit, SearchResult
 from search_app.showing import MOST_SHOWN
-from tests.integration.search.asked import JSON, SMALL, codes, filled, look, passage, post, sentence
+from tests.integration.search.asked import JSON, SMALL, codes, filled, look, passage, post, sentence, sources
 
 pytestmark = pytest.mark.django_db
 
@@ -255,3 +256,25 @@ def test_over_http(guide: Collection, client: Client) -> None:
     assert words_in(found["content"]) == ("damson", "elder", "fig")
     for wrong in ("window:0", "window:21", "page", "", 3, None):
         assert post(client, "elder", expand=wrong, status=400)["code"] in {"invalid_expand", "invalid"}
+
+
+def test_what_stands_around_is_looked_for_only_where_it_is_shown(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
+    """Of a long document all passages may match, and a group has room for one."""
+    filled("c", {"long": "\n\n".join(sentence(f"plum{n} plum") for n in range(40)), "short": "A plum."}, chunking=SMALL)
+    asked: list[int] = []
+
+    def seen(*, chunks: Any) -> Any:
+        asked.append(len(chunks))
+        return whole_document(chunks=chunks)
+
+    monkeypatch.setattr("search_app.showing.whole_document", seen)
+    found = look("plum", legs="lexical", top_k=2, group_size=1, expand=Expansion.parse("document"))
+    assert sorted(sources(found)) == ["long", "short"]
+    assert sum(asked) == 2
+
+
+def test_what_a_better_result_shows_leaves_its_room_to_others(db: None) -> None:
+    filled("c", {"long": "\n\n".join(sentence(f"plum{n} plum") for n in range(9))}, chunking=SMALL)
+    found = look("plum4 plum", legs="lexical", top_k=1, group_size=3, expand=Expansion.parse("window:1"))
+    assert len(found.hits) == 3
+    assert len({hit.content for hit in found.hits}) == 3

@@ -108,7 +108,7 @@ def test_the_stages_are_named_and_timed(collection: Collection) -> None:
     found = explained("fox", diversity=0.5).explanation
     assert found is not None
     assert [stage.name for stage in found.stages] == [
-        "words", "embedding", "meaning", "similarities", "fusion", "diversity", "passages", "explanation",
+        "words", "embedding", "meaning", "similarities", "fusion", "diversity", "passages", "explanation", "texts",
     ]  # fmt: skip
     assert found.survivors == ()
 

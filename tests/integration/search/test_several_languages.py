@@ -90,3 +90,27 @@ def test_a_third_language_without_the_name_changes_nothing(db: None) -> None:
     names = ["german", "french", "english"]
     found = search_collections(collection_names=names, query=COMMON, mode="fast", legs="lexical")
     assert sources(found)[0] == "answer"
+
+
+PRICES = {f"preis {n}": f"Preisliste: Position {n} kostet 10000 Euro im Jahr." for n in range(6)}
+ROWS = "To insert many rows quickly, use COPY instead of single INSERT statements."
+
+
+@pytest.mark.parametrize("count", [1, 6])
+def test_a_rare_number_of_another_language_counts_no_more_than_in_one_collection(db: None, count: int) -> None:
+    """Where it is as much as all other words: the numbers are not all before what has the words."""
+    prices = {name: text for name, text in PRICES.items() if int(name[-1]) < count}
+    filled("english", {"answer": ROWS, **rest(9)})
+    others = {f"andere {n}": f"Etwas ganz anderes, Nummer {n}." for n in range(60)}
+    filled("german", prices | others, language="german")
+    found = search_collections(
+        collection_names=["english", "german"],
+        query="how do I insert 10000 rows quickly",
+        mode="fast",
+        legs="lexical",
+        explain=True,
+        top_k=20,
+    )
+    scores = {hit.metadata["source"]: hit.explanation.lexical.score for hit in found.hits if hit.explanation}
+    assert scores["answer"] is not None
+    assert max(score for name, score in scores.items() if name != "answer" and score) < 3 * scores["answer"]

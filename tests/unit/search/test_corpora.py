@@ -7,11 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core_app.ports import AskedTerm
-from search_app.corpora import RATIO, factors, together
+from search_app.corpora import factors, together
 
 
-def term(name: str, *, weight: float = 1.0, idf: float = 2.0, chunks: int = 5, rarity: float = 0.0) -> AskedTerm:
-    return AskedTerm(term=name, weight=weight, idf=idf, chunks=chunks, rarity=rarity)
+def term(
+    name: str, *, weight: float = 1.0, idf: float = 2.0, chunks: int = 5, rarity: float = 0.0, worth: float = 0.0
+) -> AskedTerm:
+    return AskedTerm(term=name, weight=weight, idf=idf, chunks=chunks, rarity=rarity, worth=worth)
 
 
 MASSES = st.lists(st.floats(0.1, 50), min_size=1, max_size=6)
@@ -35,15 +37,14 @@ def test_c_req_002_no_corpus_without_the_name_outranks_one_that_has_it(
     own: list[float], others: list[float], least: float, frequent: float
 ) -> None:
     """Where the name adds as much as all other words can, and wherever else these say as much as they can."""
-    name = term("a.b", idf=1.0, weight=max(sum(own) / max(least, 0.1), 0.1), chunks=1, rarity=1.0)
+    name = term("a.b", idf=1.0, weight=sum(own) / least, chunks=1, rarity=1.0, worth=2.0 / least)
     knows = [name, *(term(f"w{n}", idf=mass) for n, mass in enumerate(own))]
     lacks = [term("a.b", chunks=0, weight=0.0), *(term(f"w{n}", idf=mass) for n, mass in enumerate(others))]
     scaled = factors({"lacks": lacks, "knows": knows})
     assert min(scaled.values()) == 1.0
-    worst_with_name = scaled["knows"] * max(least, 0.1) * name.weight
+    worst_with_name = scaled["knows"] * least * name.weight
     best_without = scaled["lacks"] * frequent * sum(others)
-    if name.weight / sum(own) <= RATIO:
-        assert worst_with_name >= best_without * (1 - 1e-9)
+    assert worst_with_name >= best_without * (1 - 1e-9)
 
 
 def test_a_corpus_that_knows_one_word_of_a_question_is_not_better_for_that() -> None:
@@ -67,6 +68,23 @@ def test_terms_are_those_of_the_corpus_where_they_count_most() -> None:
 def test_without_a_word_that_is_known_nothing_is_divided_by_nothing() -> None:
     nothing = [term("fox", chunks=0, weight=0.0)]
     assert factors({"a": nothing, "b": nothing}) == {"a": 1.0, "b": 1.0}
-    only_name = [term("a.b", chunks=1, rarity=1.0)]
+    only_name = [term("a.b", chunks=1, rarity=1.0, worth=3.0)]
     found = factors({"a": only_name, "b": [term("a.b", chunks=0, weight=0.0), term("fox")]})
-    assert found["a"] == pytest.approx((1 + RATIO) * 2.0 / 2.0)
+    # A unit of `b` is its one word, and what it lacks as if it had it once.
+    assert found["a"] == pytest.approx((3.0 / 2.0) / (1.0 / 4.0))
+
+
+def test_a_number_that_another_language_has_alone_is_as_good_as_the_words_and_no_better() -> None:
+    """As in one collection, where a rare name counts as much as all other words: meaning decides then."""
+    number = term("10000", weight=2.0, idf=1.9, chunks=6, rarity=1.0, worth=1.0)
+    words = [term(f"w{n}", idf=2.0) for n in range(4)]
+    lacking = [term(f"w{n}", weight=0.0, idf=5.0, chunks=0) for n in range(4)]
+    scaled = factors({"en": [term("10000", weight=0.0, chunks=0), *words], "de": [number, *lacking]})
+    assert scaled["de"] * 2.0 * 1.9 == pytest.approx(scaled["en"] * 10.0)
+
+
+def test_a_name_that_everything_has_says_nothing() -> None:
+    number = term("1040", weight=2.0, idf=0.0045, chunks=110, rarity=0.09, worth=0.09)
+    words = [term(f"w{n}", idf=2.0) for n in range(4)]
+    scaled = factors({"en": words, "de": [number, term("w0", weight=0.0, idf=5.0, chunks=0)]})
+    assert scaled["de"] * 2.0 * 0.0045 < 0.1 * scaled["en"] * 8.0
