@@ -7,15 +7,15 @@ are compared as parts of what a query could get in its corpus:
     units(c) = known(c) / (known(c) + unknown(c)) + sum of worth(t) over the names t that c has
 
 `names` is what the names that c has can add, w(t) idf(t) each, `known` the same of all other words of the query that
-c has, and `unknown` of those that it lacks, as if it had them once. `worth` is what a name counts where all other
-words of the query together count 1: its rarity in c, and more where it is made of words (`AskedTerm.worth`). So units
-are the same in every corpus: a corpus that knows one word of a question is not better for that, a name says nothing
-where everything has it, and one alone stays as it is.
+c has, and `unknown` of those that it lacks and another corpus has, as if it had them once. `worth` is what a name
+counts where all other words of the query together count 1: its rarity in c, and more where it is made of words
+(`AskedTerm.worth`). So units are the same in every corpus: a corpus that knows one word of a question is not better for
+that, a name says nothing where everything has it, and one alone stays as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -26,7 +26,12 @@ Corpus = TypeVar("Corpus", bound=Hashable)
 
 def factors(asked: Mapping[Corpus, Sequence[AskedTerm]]) -> dict[Corpus, float]:
     """What the scores of each corpus are multiplied by, at least 1; `asked` has the query's terms as each has them."""
-    found = {corpus: _units_of_a_score(terms) for corpus, terms in asked.items()}
+    everything = [term for terms in asked.values() for term in terms]
+    names = {term.term for term in everything if term.rarity}
+    known_somewhere = {term.term for term in everything if term.chunks}
+    # What no corpus has says nothing of any of them, and a name is no ordinary word where it is lacking either.
+    words = known_somewhere - names
+    found = {corpus: _units_of_a_score(terms, words=words) for corpus, terms in asked.items()}
     least = min((factor for factor in found.values() if factor), default=1.0)
     return {corpus: factor / least if factor else 1.0 for corpus, factor in found.items()}
 
@@ -46,11 +51,11 @@ def _standing(term: AskedTerm) -> tuple[float, int, float, float]:
     return _mass(term), term.chunks, term.idf, term.rarity
 
 
-def _units_of_a_score(terms: Sequence[AskedTerm]) -> float:
-    """0 where nothing can have a score."""
+def _units_of_a_score(terms: Sequence[AskedTerm], *, words: Collection[str]) -> float:
+    """0 where nothing can have a score; `words` are the terms that some corpus has and that are no names."""
     named = [term for term in terms if term.chunks and term.rarity]
     known = sum(_mass(term) for term in terms if term.chunks and not term.rarity)
-    unknown = sum(term.idf for term in terms if not term.chunks)
+    unknown = sum(term.idf for term in terms if not term.chunks and term.term in words)
     attainable = known + sum(map(_mass, named))
     if not attainable:
         return 0.0

@@ -70,8 +70,8 @@ def test_without_a_word_that_is_known_nothing_is_divided_by_nothing() -> None:
     assert factors({"a": nothing, "b": nothing}) == {"a": 1.0, "b": 1.0}
     only_name = [term("a.b", chunks=1, rarity=1.0, worth=3.0)]
     found = factors({"a": only_name, "b": [term("a.b", chunks=0, weight=0.0), term("fox")]})
-    # A unit of `b` is its one word, and what it lacks as if it had it once.
-    assert found["a"] == pytest.approx((3.0 / 2.0) / (1.0 / 4.0))
+    # A unit of `b` is its one word.
+    assert found["a"] == pytest.approx((3.0 / 2.0) / (1.0 / 2.0))
 
 
 def test_a_number_that_another_language_has_alone_is_as_good_as_the_words_and_no_better() -> None:
@@ -80,7 +80,7 @@ def test_a_number_that_another_language_has_alone_is_as_good_as_the_words_and_no
     words = [term(f"w{n}", idf=2.0) for n in range(4)]
     lacking = [term(f"w{n}", weight=0.0, idf=5.0, chunks=0) for n in range(4)]
     scaled = factors({"en": [term("10000", weight=0.0, chunks=0), *words], "de": [number, *lacking]})
-    assert scaled["de"] * 2.0 * 1.9 == pytest.approx(scaled["en"] * 10.0)
+    assert scaled["de"] * 2.0 * 1.9 == pytest.approx(scaled["en"] * 8.0)
 
 
 def test_a_name_that_everything_has_says_nothing() -> None:
@@ -88,3 +88,13 @@ def test_a_name_that_everything_has_says_nothing() -> None:
     words = [term(f"w{n}", idf=2.0) for n in range(4)]
     scaled = factors({"en": words, "de": [number, term("w0", weight=0.0, idf=5.0, chunks=0)]})
     assert scaled["de"] * 2.0 * 0.0045 < 0.1 * scaled["en"] * 8.0
+
+
+def test_a_name_that_is_lacking_and_a_word_that_nobody_has_cost_no_corpus_anything() -> None:
+    """As in one collection, where a word that no passage has counts for none of them."""
+    number = term("1040", weight=2.0, idf=1.9, chunks=6, rarity=1.0, worth=1.0)
+    words = [term("server", idf=3.0), term("reports", idf=2.0)]
+    lacking = [term(one.term, weight=0.0, idf=5.0, chunks=0) for one in words]
+    nobody, no_number = term("error", weight=0.0, chunks=0), term("1040", weight=0.0, idf=3.4, chunks=0)
+    scaled = factors({"en": [no_number, nobody, *words], "de": [number, nobody, *lacking]})
+    assert scaled["en"] * 5.0 == pytest.approx(scaled["de"] * 2.0 * 1.9)
