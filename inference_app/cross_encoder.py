@@ -67,8 +67,8 @@ class CrossEncoderScorer:
         #: Seconds of one thread for a cost of a thousand, as they were lately.
         self._pace = 0.0
         self._counting = threading.Lock()
-        #: What all requests together cost that are being scored or wait for it.
-        self._outstanding = 0.0
+        #: What each request costs that is being scored or waits for it.
+        self._under_way: dict[int, float] = {}
 
     def batch(self, count: int) -> int:
         """Texts of one batch, so that each thread has one if there are so many."""
@@ -124,15 +124,16 @@ class CrossEncoderScorer:
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         asked = _Asked(self, query, [text[: self._longest] for text in texts], deadline, partial=partial)
         with self._counting:
-            self._outstanding += asked.cost
-            waiting = self._outstanding
+            # They take turns: none of them gets further than this one until it is done.
+            others = sum(min(cost, asked.cost) for cost in self._under_way.values())
+            self._under_way[id(asked)] = asked.cost
         try:
-            if not partial and waiting > asked.cost and self._seconds(waiting) > deadline - time.monotonic():
-                return asked.done(())  # those before it take all of the time
+            if not partial and others and self._seconds(asked.cost + others) > deadline - time.monotonic():
+                return asked.done(())
             return asked.done(self._score_all(asked))
         finally:
             with self._counting:
-                self._outstanding -= asked.cost
+                del self._under_way[id(asked)]
 
     def _seconds(self, cost: float) -> float:
         """How long all threads take for it together."""

@@ -49,7 +49,7 @@ def test_many_at_once_get_what_one_alone_gets(scorer: Any) -> None:
         together = list(clients.map(lambda query: scorer.scores(query=query, texts=TEXTS).values, queries))
     for query, found in zip(queries, together, strict=True):
         np.testing.assert_allclose(found, alone[query], atol=1e-5)
-    assert scorer._outstanding == 0
+    assert scorer._under_way == {}
 
 
 @pytest.mark.parametrize("texts", [[""], ["", "Fox", "Tea"]])
@@ -97,15 +97,21 @@ def test_where_others_take_all_of_the_time_it_is_not_begun(scorer: Any, monkeypa
         return []
 
     monkeypatch.setattr(scorer, "_score_all", begin)
-    scorer._outstanding, scorer._pace = 1e6, 1.0
-    try:
-        assert len(scorer.scores(query="fox", texts=TEXTS, seconds=1).values) == 0
-        assert begun == []
-        scorer._outstanding = 0.0
-        scorer.scores(query="fox", texts=TEXTS, seconds=1e-6)
-        assert len(begun) == 1, "alone it is tried, however slow it seems"
-    finally:
-        scorer._outstanding = 0.0
+    monkeypatch.setattr(scorer, "_under_way", dict.fromkeys(range(40), 1e6))
+    scorer._pace = 1.0
+    assert len(scorer.scores(query="fox", texts=TEXTS, seconds=1).values) == 0
+    assert begun == []
+    scorer._under_way.clear()
+    scorer.scores(query="fox", texts=TEXTS, seconds=1e-6)
+    assert len(begun) == 1, "alone it is tried, however slow it seems"
+
+
+def test_one_that_can_never_be_done_in_time_does_not_shut_the_others_out(
+    scorer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They take turns: beside a thousand long texts, one short text waits for a few batches."""
+    monkeypatch.setattr(scorer, "_under_way", {0: 1e9})
+    assert len(scorer.scores(query="fox", texts=["red fox"], seconds=30).values) == 1
 
 
 def test_a_text_far_longer_than_the_model_reads_is_cut_before_it_is_taken_apart(
