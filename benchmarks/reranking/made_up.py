@@ -16,11 +16,11 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SPECIAL = ("[UNK]", "[PAD]", "[CLS]", "[SEP]")
 
 
-def save_model(folder: Path, shape: Mapping[str, Any]) -> float:
-    """Save one of this shape with random weights; how many millions of them it has."""
-    from transformers import AutoConfig, AutoModelForSequenceClassification
+def config_of(shape: Mapping[str, Any]) -> Any:
+    """The configuration of a cross-encoder of this shape, as rerank_app/reranker_models.toml has it."""
+    from transformers import AutoConfig
 
-    config = AutoConfig.for_model(
+    return AutoConfig.for_model(
         shape["kind"],
         vocab_size=shape["vocabulary"],
         hidden_size=shape["hidden"],
@@ -32,6 +32,13 @@ def save_model(folder: Path, shape: Mapping[str, Any]) -> float:
         pad_token_id=_SPECIAL.index("[PAD]"),
         num_labels=1,
     )
+
+
+def save_model(folder: Path, shape: Mapping[str, Any]) -> float:
+    """Save one of this shape with random weights; how many millions of them it has."""
+    from transformers import AutoModelForSequenceClassification
+
+    config = config_of(shape)
     model = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]  # of transformers
     model.save_pretrained(str(folder))
     _tokenizer(512).save_pretrained(str(folder))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.reranking.made_up import config_of
 from ragsite.reranker_flags import LinesKept, add_reranker_flags
 from ragsite.up import parse
 from rerank_app.catalogue import Model, banner, catalogue, listing
@@ -68,20 +69,9 @@ def test_a10_4_each_model_has_name_size_latency_and_accuracy(model: Model) -> No
 @each_model
 def test_a10_4_sizes_are_those_of_the_published_shapes(model: Model) -> None:
     import torch
-    from transformers import AutoConfig, AutoModelForSequenceClassification
+    from transformers import AutoModelForSequenceClassification
 
-    shape = model.shape
-    config = AutoConfig.for_model(
-        shape["kind"],
-        vocab_size=shape["vocabulary"],
-        hidden_size=shape["hidden"],
-        num_hidden_layers=shape["layers"],
-        num_attention_heads=shape["heads"],
-        intermediate_size=4 * shape["hidden"],
-        max_position_embeddings=shape["positions"],
-        type_vocab_size=2 if shape["kind"] == "bert" else 1,
-        num_labels=1,
-    )
+    config = config_of(model.shape)
     with torch.device("meta"):
         built = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
     assert built.num_parameters() / 1e6 == pytest.approx(model.parameters, rel=0.01)
