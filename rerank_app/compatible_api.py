@@ -203,7 +203,9 @@ def _results(ranking: Ranking, texts: Sequence[str], documents: Sequence[Any] | 
         result: dict[str, Any] = {"index": one.index, "relevance_score": one.probability}
         if documents is not None:
             sent = documents[one.index]
-            result["document"] = {"text": texts[one.index], **(sent if isinstance(sent, Mapping) else {})}
+            own = sent if isinstance(sent, Mapping) else {}
+            # A text that was sent stays as it was; where there was none, it is what was read.
+            result["document"] = {**own, "text": texts[one.index] if own.get("text") is None else own["text"]}
         results.append(result)
     return results
 

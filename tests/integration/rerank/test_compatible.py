@@ -169,3 +169,9 @@ def test_a_slow_model_and_a_broken_one(client: Client, scripted: Script, path: s
 def test_other_methods_have_a_message_too(client: Client, path: str) -> None:
     answer = client.get(path)
     assert (answer.status_code, answer.json()["message"]) == (405, answer.json()["detail"])
+
+
+def test_a_text_that_is_null_is_answered_as_what_was_read(client: Client, cross_encoder: None) -> None:
+    sent = {"query": "fox", "documents": [{"text": None, "title": "red fox"}], "rank_fields": ["title"]}
+    (found,) = client.post("/v1/rerank", sent, "application/json").json()["results"]
+    assert found["document"] == {"text": "red fox", "title": "red fox"}
