@@ -44,7 +44,9 @@ def filled() -> Collection:
             " SELECT n, CASE WHEN n <= 20 THEN %(small)s ELSE %(large)s END, n, '', '', '', 0, 'ready', '{}', %(per)s,"
             " '', '', '', '', now(), now() FROM generate_series(1, %(documents)s) AS n",
             "INSERT INTO collections_documenttext (document_id, text, outline, source_digest, given_title)"
-            " SELECT n, repeat('word ', 1000), '{}', '', '' FROM generate_series(1, %(documents)s) AS n",
+            # Texts that cannot be packed: of packed ones a page holds so many that reading all pages is the better plan.
+            " SELECT n, string_agg(md5(n || '-' || line), ''), '{}', '', ''"
+            " FROM generate_series(1, %(documents)s) AS n, generate_series(1, 60) AS line GROUP BY n",
             "INSERT INTO collections_chunk (collection_id, document_id, ordinal, start_offset, end_offset, external_id,"
             " text, metadata, section_path)"
             " SELECT CASE WHEN n < 20 * %(per)s THEN %(small)s ELSE %(large)s END, 1 + n / %(per)s, n %% %(per)s,"
