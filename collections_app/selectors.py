@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from django.db.models import IntegerField, OuterRef, QuerySet, Subquery
+from django.db import connection
+from django.db.models import IntegerField, JSONField, Model, OuterRef, QuerySet, Subquery
 from django.db.models.aggregates import Count
 from django.db.models.functions import Coalesce
+from psycopg import sql
 
 from collections_app.context import indexed_text
 from collections_app.models import Alias, Chunk, Collection, Document, Generation
+from core_app.cursors import Preparing, server_side
 from core_app.errors import InvalidInput, NotFound
 from core_app.names import RULE, is_collection_name
 from core_app.sql import statement
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
+
+Row = TypeVar("Row", bound=Model)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,17 +60,36 @@ def get_collection(*, name: str) -> Collection:
     if not is_collection_name(name):
         raise InvalidInput(RULE, code="invalid_name")
     # Written out: every search begins with it, and Django takes a millisecond to write it.
-    for collection in Collection.objects.raw(statement("collections_app", "collection_by_name"), {"name": name}):
-        collection.active_generation = _taken_generation(collection)
-        return collection
-    raise collection_not_found(name)
+    with server_side(Preparing) as cursor:
+        cursor.execute(_by_name(), {"name": name})
+        row = cursor.fetchone()
+    if row is None:
+        raise collection_not_found(name)
+    width = len(Collection._meta.concrete_fields)
+    collection = _instance(Collection, row[:width])
+    collection.active_generation = (
+        None if collection.active_generation_id is None else _instance(Generation, row[width:])
+    )
+    return collection
 
 
-def _taken_generation(collection: Collection) -> Generation | None:
-    """What the statement has of the generation, taken out of the collection."""
-    names = [field.attname for field in Generation._meta.concrete_fields]
-    values = [vars(collection).pop(f"generation_{name}") for name in names]
-    return None if collection.active_generation_id is None else Generation.from_db(None, names, values)
+@cache
+def _by_name() -> str:
+    columns = [
+        sql.Identifier(table, field.attname)
+        for table, model in (("collection", Collection), ("generation", Generation))
+        for field in model._meta.concrete_fields
+    ]
+    asked = sql.SQL(statement("collections_app", "collection_by_name"))
+    return asked.format(columns=sql.SQL(", ").join(columns)).as_string()
+
+
+def _instance(model: type[Row], values: Sequence[Any]) -> Row:
+    """A row as Django would make it of its columns, in the model's order."""
+    fields = model._meta.concrete_fields
+    given = zip(fields, values, strict=True)
+    read = [json.loads(value) if isinstance(field, JSONField) else value for field, value in given]
+    return model.from_db(connection.alias, [field.attname for field in fields], read)
 
 
 def get_summary(*, name: str) -> CollectionSummary:

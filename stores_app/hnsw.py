@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from django.db import connection
 from psycopg import sql
 
+from core_app.cursors import Preparing, server_side
 from core_app.ports import DistanceName, Space
 from core_app.sql import statement
 from stores_app.transfer import ROOM
@@ -85,6 +87,12 @@ def holds_directions(space: Space) -> bool:
     return space.distance == "cosine"
 
 
+@lru_cache(maxsize=1000)
+def whole(name: str, /, *, space: Space, watermark: int = 0) -> str:
+    """The text of a statement that has no other parts: putting one together takes a tenth of a millisecond."""
+    return composed(name, space=space, watermark=watermark).as_string()
+
+
 def composed(name: str, /, *, space: Space, watermark: int = 0, **parts: sql.Composable) -> sql.Composed:
     """The statement in `sql/name.sql` for one space: the only place where values become part of SQL.
 
@@ -126,21 +134,27 @@ def newest(indexes: Iterable[VectorIndex]) -> VectorIndex | None:
 def catalogued(space: Space | None = None) -> list[VectorIndex]:
     """The indexes of one space, or of all, whole or not."""
     with connection.cursor() as cursor:
-        cursor.execute(statement(ROOM, "vector_indexes"), {"pattern": _pattern(space)})
+        cursor.execute(statement(ROOM, "vector_indexes"), {"pattern": _prefix(space).replace("_", r"\_") + "%"})
         return _named(cursor.fetchall())
 
 
 def made_ready(space: Space, *, ef_search: int, most_evaluated: int) -> VectorIndex | None:
     """`standing`, and the rest of the transaction searches it like this (`search_plan.IndexScan`)."""
-    given = {"pattern": _pattern(space), "ef_search": str(ef_search), "most_evaluated": str(most_evaluated)}
-    with connection.cursor() as cursor:
+    prefix = _prefix(space)
+    given = {
+        # What begins with it, as a range: a plan for any pattern would read all names.
+        "names": prefix,
+        "names_end": prefix[:-1] + chr(ord(prefix[-1]) + 1),
+        "ef_search": str(ef_search),
+        "most_evaluated": str(most_evaluated),
+    }
+    with server_side(Preparing) as cursor:
         cursor.execute(statement(ROOM, "search_settings"), given)
         return newest(_named((name, True) for name in cursor.fetchone()[-1]))
 
 
-def _pattern(space: Space | None) -> str:
-    prefix = "stores_hnsw_g" if space is None else f"stores_hnsw_g{space.generation_id}_w"
-    return prefix.replace("_", r"\_") + "%"
+def _prefix(space: Space | None) -> str:
+    return "stores_hnsw_g" if space is None else f"stores_hnsw_g{space.generation_id}_w"
 
 
 def _named(rows: Iterable[tuple[str, bool]]) -> list[VectorIndex]:

@@ -15,7 +15,7 @@ from core_app.where import Where
 from core_app.wiring import app_settings
 from stores_app import hnsw, search_plan, selectivity
 from stores_app.dense import checked
-from stores_app.hnsw import LARGEST_HALF, VectorIndex, composed
+from stores_app.hnsw import LARGEST_HALF, VectorIndex, composed, whole
 from stores_app.search_plan import FilterEstimate, IndexScan
 from stores_app.transfer import binary_cursor
 
@@ -112,8 +112,13 @@ class _Search:
 
     def _rows(self, name: str, watermark: int = 0, **parts: sql.Composable) -> list[Any]:
         with binary_cursor() as cursor:
-            cursor.execute(self._composed(name, watermark, **parts), self._params)
+            cursor.execute(self._statement(name, watermark, **parts), self._params)
             return list(cursor.fetchall())
+
+    def _statement(self, name: str, watermark: int, **parts: sql.Composable) -> str | sql.Composed:
+        if self._where is None:
+            return whole(name, space=self._space, watermark=watermark)
+        return self._composed(name, watermark, **parts)
 
     def _composed(self, name: str, watermark: int, **parts: sql.Composable) -> sql.Composed:
         return composed(name, space=self._space, watermark=watermark, where=self._narrowed.sql, **parts)

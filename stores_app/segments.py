@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core_app.cursors import Preparing
 from core_app.errors import Unavailable
 from core_app.ports import Bm25
 from core_app.sql import statement
@@ -25,7 +26,7 @@ from stores_app.lexical import bm25 as scoring
 from stores_app.lexical.blocks import find
 from stores_app.lexical.memory import Memory
 from stores_app.lexical.postings import CHUNK_ID, Mask, Postings, unpack_bitmap
-from stores_app.transfer import ROOM, Preparing, binary_cursor
+from stores_app.transfer import ROOM, binary_cursor
 
 #: Of a term by the identity of the segment; None where the segment does not have it.
 _BySegment = dict[bytes, Postings | None]

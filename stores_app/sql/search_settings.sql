@@ -2,7 +2,7 @@
 -- A plan for any values cannot use a partial index; and starting other processes takes longer than comparing what came
 -- after the index was built. Without sorting there is no way but the index: the planner takes a generation's chunks to
 -- be spread over all, expects few of a small one beside large ones, and would compare them all. The next guard takes
--- that back. Plan: pg_class by its name.
+-- that back. Prepared. Plan: a range of pg_class' names.
 SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true),
        set_config('hnsw.ef_search', %(ef_search)s, true),
        set_config('hnsw.max_scan_tuples', %(most_evaluated)s, true),
@@ -13,7 +13,8 @@ SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true),
            SELECT class.relname::text
            FROM pg_class AS class
            JOIN pg_index AS index ON index.indexrelid = class.oid
-           WHERE class.relname LIKE %(pattern)s
+           WHERE class.relname >= %(names)s::name
+             AND class.relname < %(names_end)s::name
              AND index.indrelid = 'stores_vector'::regclass
              AND index.indisvalid
        ) AS standing

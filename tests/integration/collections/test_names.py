@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models import Model
 from django.test import Client
 
 from access_app.services import create_key
-from collections_app.models import Alias
+from collections_app.models import Alias, Collection, Generation
+from collections_app.selectors import get_collection
 from collections_app.services import create_collection
 from core_app.sql import statement
 
@@ -33,6 +35,25 @@ def test_the_old_name_goes_on_to_work_when_asked(client: Client) -> None:
     for name in ("one", "two"):
         assert client.get(f"/collections/{name}").json()["name"] == "two"
         assert client.get(f"/collections/{name}/documents").status_code == 200
+
+
+def test_what_is_found_by_name_is_the_row() -> None:
+    """The statement is written by hand: every field is as Django reads it, and what is changed can be saved."""
+    filled = create_collection(name="filled", metadata={"team": {"of": ["a", 1]}}, chunking={"size": 100})
+    filled.active_generation = Generation.objects.create(collection=filled, dimension=3, distance="cosine")
+    filled.save()
+    for name in ("filled", "one"):
+        stored = Collection.objects.select_related("active_generation").get(name=name)
+        found = get_collection(name=name)
+        assert _values(found) == _values(stored)
+        assert _values(found.active_generation) == _values(stored.active_generation)
+    found.metadata = {"other": None}
+    found.save(update_fields=["metadata"])
+    assert get_collection(name="one").metadata == {"other": None}
+
+
+def _values(row: Model | None) -> dict[str, Any] | None:
+    return None if row is None else {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
 
 
 def test_without_an_alias_it_is_gone_and_free(client: Client) -> None:

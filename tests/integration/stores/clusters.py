@@ -113,9 +113,10 @@ def explained() -> Iterator[list[str]]:
     plans: list[str] = []
 
     def explain(execute: Any, query: Any, params: Any, many: bool, context: Any) -> Any:
-        if isinstance(query, sql.Composed) and "EXPLAIN" not in query.as_string():
+        text = query.as_string() if isinstance(query, sql.Composable) else query
+        if "FROM stores_vector" in text and "EXPLAIN" not in text:
             with binary_cursor() as cursor:
-                cursor.execute(sql.SQL("EXPLAIN ") + query, params)
+                cursor.execute("EXPLAIN " + text, params)
                 plans.append("\n".join(line for (line,) in cursor.fetchall()))
         return execute(query, params, many, context)
 

@@ -44,7 +44,7 @@ def filled() -> Collection:
             " SELECT n, CASE WHEN n <= 20 THEN %(small)s ELSE %(large)s END, n, '', '', '', 0, 'ready', '{}', %(per)s,"
             " '', '', '', '', now(), now() FROM generate_series(1, %(documents)s) AS n",
             "INSERT INTO collections_documenttext (document_id, text, outline, source_digest, given_title)"
-            # Texts that cannot be packed: of packed ones a page holds so many that reading all pages is the better plan.
+            # Texts that cannot be packed: of packed ones a page holds so many that reading all pages is cheaper.
             " SELECT n, string_agg(md5(n || '-' || line), ''), '{}', '', ''"
             " FROM generate_series(1, %(documents)s) AS n, generate_series(1, 60) AS line GROUP BY n",
             "INSERT INTO collections_chunk (collection_id, document_id, ordinal, start_offset, end_offset, external_id,"
@@ -108,6 +108,12 @@ def test_the_segments_in_use(filled: Collection) -> None:
         assert read_whole(found) == []
         assert "stores_segment_collection_id" in found
         assert "Index Cond: (collection_id = " in found
+
+
+def test_the_indexes_that_stand(filled: Collection) -> None:
+    names = {"names": "stores_hnsw_g1_w", "names_end": "stores_hnsw_g1_x"}
+    found = plan_for_any_values("search_settings", {"ef_search": "300", "most_evaluated": "20000", **names})
+    assert "Index Cond: ((relname >= $3) AND (relname < $4))" in found
 
 
 def test_the_postings_of_a_query(filled: Collection) -> None:
