@@ -16,7 +16,8 @@ if __name__ == "__main__":
         print_list_if_asked(sys.argv[2:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     # Modules have no hyphens; commands may be asked for with them.
-    sys.argv[1:2] = [name.replace("-", "_") if not name.startswith("-") else name for name in sys.argv[1:2]]
+    names = slice(1, 3 if sys.argv[1:2] == ["help"] else 2)
+    sys.argv[names] = [name.replace("-", "_") if not name.startswith("-") else name for name in sys.argv[names]]
     try:
         execute_from_command_line(sys.argv)
     except OperationalError:

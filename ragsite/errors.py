@@ -46,10 +46,17 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     """Answer any exception of an API view; nothing of its cause leaves unless it was meant to (NFR-001)."""
     set_rollback()
     status, body, headers = _answer(error)
+    response = Response(body, status=status, headers=headers)
     if status >= 500:
-        view = type(context.get("view")).__name__
-        logger.error("request failed", extra={"view": view, "status": status}, exc_info=error)
-    return Response(body, status=status, headers=headers)
+        more = {"view": type(context.get("view")).__name__, "status": status}
+        if isinstance(error, errors.Unavailable) and error.__cause__ is None:
+            # Too much at once, or a model that nobody asked for: nothing broke, so there is no trace to look at, and
+            # Django need not log it as an error of the server.
+            logger.warning("request refused: %s", error.detail, extra=more)
+            response._has_been_logged = True  # type: ignore[attr-defined]
+        else:
+            logger.error("request failed", extra=more, exc_info=error)
+    return response
 
 
 def _answer(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:

@@ -18,6 +18,7 @@ import httpx
 
 from core_app.errors import InvalidInput
 from core_app.retrying import MOST_TRIES, PassingFailure, with_retry
+from rerank_app.fields import MOST_DOCUMENTS
 
 logger = logging.getLogger(__name__)
 
@@ -95,20 +96,17 @@ class RemoteReranker:
         """The documents best first, with the service's `score`, all other fields as they were; the `top_k` best.
 
         All of them, as they were given, where the service cannot be reached, has no cross-encoder, or fails.
-        A document's text is its `text`, or else its `content`.
+        A document's text is its `text`, or else its `content`. More than one request may have go in several.
         """
         if not documents or not self._is_ready():
             return documents
-        ids = wire_ids(documents)
-        body: dict[str, Any] = {
-            "query": _clean(query),
-            "documents": [{"id": key, "text": _text(one)} for key, one in zip(ids, documents, strict=True)],
-        }
-        if top_k is not None:
-            body["top_k"] = top_k
+        given = dict(zip(wire_ids(documents), documents, strict=True))
+        ids = list(given)
+        scores: dict[str, float] = {}
         try:
-            answer = self._asked("POST", "/rerank", body)
-            return _in_order(answer, dict(zip(ids, documents, strict=True)), top_k)
+            for first in range(0, len(ids), MOST_DOCUMENTS):
+                part = {key: given[key] for key in ids[first : first + MOST_DOCUMENTS]}
+                scores |= self._scores(query, part, top_k)
         except RemoteFailed as error:
             self._health = None  # look again before the next one
             logger.error(
@@ -117,6 +115,18 @@ class RemoteReranker:
                 extra={"reranker": self._name, "status": error.status, "documents": len(documents)},
             )
             return documents
+        best = sorted(scores, key=lambda key: -scores[key])[:top_k]
+        return [{**given[key], "score": scores[key]} for key in best]
+
+    def _scores(self, query: str, documents: Mapping[str, Document], top_k: int | None) -> dict[str, float]:
+        """By id, of all of them or of the `top_k` best; as many as one request may have. Raises RemoteFailed."""
+        body: dict[str, Any] = {
+            "query": _clean(query),
+            "documents": [{"id": key, "text": _text(one)} for key, one in documents.items()],
+        }
+        if top_k is not None:
+            body["top_k"] = top_k
+        return _scores_of(self._asked("POST", "/rerank", body), documents, top_k)
 
     def _is_ready(self) -> bool:
         health = self._health
@@ -214,8 +224,8 @@ def _clean(text: str) -> str:
     return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
 
 
-def _in_order(answer: Mapping[str, Any], documents: Mapping[str, Document], top_k: int | None) -> list[Document]:
-    """Raises RemoteFailed unless the answer gives each document that was to come back once, with a number."""
+def _scores_of(answer: Mapping[str, Any], documents: Mapping[str, Document], top_k: int | None) -> dict[str, float]:
+    """By id. Raises RemoteFailed unless the answer gives each document that was to come back once, with a number."""
     reranked = answer.get("reranked")
     if not isinstance(reranked, list):
         raise RemoteFailed("the answer has no list 'reranked'")
@@ -229,8 +239,7 @@ def _in_order(answer: Mapping[str, Any], documents: Mapping[str, Document], top_
         scores[key] = _number(one.get("score"))
     if len(scores) != min(len(documents), len(documents) if top_k is None else top_k):
         raise RemoteFailed(f"the answer has {len(scores)} of {len(documents)} documents")
-    best = sorted(scores, key=lambda key: -scores[key])
-    return [{**documents[key], "score": scores[key]} for key in best]
+    return scores
 
 
 def _number(value: object) -> float:

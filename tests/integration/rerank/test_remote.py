@@ -229,6 +229,20 @@ def test_a14_7_all_fields_but_the_score_stay(reranker: RemoteReranker) -> None:
     assert DOCUMENTS[0]["score"] == 0.1
 
 
+def test_more_than_a_request_may_have_go_in_several(service: Service, reranker: RemoteReranker) -> None:
+    documents = [{"id": f"d{number}", "text": "x" * (number % 1500)} for number in range(2300)]
+    found = reranker.rerank(query="fox", documents=documents, top_k=3)
+    assert ids(found) == ["d1499", "d1498", "d1497"]
+    assert [len(asked.body["documents"]) for asked in service.calls("/rerank")] == [1000, 1000, 300]
+    assert len(reranker.rerank(query="fox", documents=documents)) == 2300
+
+
+def test_a_part_that_fails_leaves_all_as_they_were(service: Service, reranker: RemoteReranker) -> None:
+    documents = [{"id": f"d{number}", "text": "x" * number} for number in range(1001)]
+    service.rerank = [by_length, Answer(500, {})]
+    assert reranker.rerank(query="fox", documents=documents) is documents
+
+
 def test_no_documents_ask_nobody(service: Service, reranker: RemoteReranker) -> None:
     assert reranker.rerank(query="fox", documents=[]) == []
     assert service.asked == []

@@ -249,3 +249,11 @@ def test_the_command_has_a_hyphen_and_an_exit_code(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.strip().endswith("Name a folder in BEIR's layout or a file of judged queries.")
     assert "Traceback" not in done.stderr
+
+
+def test_help_knows_the_command_by_that_name() -> None:
+    done = subprocess.run(
+        [sys.executable, "manage.py", "help", "train-reranker"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert "--hold-out" in done.stdout

@@ -97,6 +97,14 @@ def test_the_log_has_what_the_answer_has_not(caplog: pytest.LogCaptureFixture) -
     assert caplog.records == []
 
 
+def test_what_is_refused_for_now_is_no_error_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    answer(errors.Unavailable("Too much at once."))
+    assert [(record.levelname, record.exc_info) for record in caplog.records] == [("WARNING", None)]
+    caplog.clear()
+    answer(caused(errors.Unavailable("The model does not load."), OSError(LEAK)))
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+
+
 class Part(serializers.Serializer[Any]):
     text = serializers.CharField()
 
