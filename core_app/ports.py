@@ -223,6 +223,8 @@ class AskedTerm:
     rarity: float
     #: What a name counts, where all other words of the query together count 1; 0 for ordinary words.
     worth: float = 0.0
+    #: The words of the query that it stands for, the same in every language, whose stems are not.
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

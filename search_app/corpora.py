@@ -7,10 +7,11 @@ are compared as parts of what a query could get in its corpus:
     units(c) = known(c) / (known(c) + unknown(c)) + sum of worth(t) over the names t that c has
 
 `names` is what the names that c has can add, w(t) idf(t) each, `known` the same of all other words of the query that
-c has, and `unknown` of those that it lacks and another corpus has, as if it had them once. `worth` is what a name
-counts where all other words of the query together count 1: its rarity in c, and more where it is made of words
-(`AskedTerm.worth`). So units are the same in every corpus: a corpus that knows one word of a question is not better for
-that, a name says nothing where everything has it, and one alone stays as it is.
+c has, and `unknown` of those that it lacks and another corpus has, as if it had them once. Words are those that were
+written, for each language has stems of its own; one that says nothing in some language, as `the`, is lacking nowhere.
+`worth` is what a name counts where all other words of the query together count 1: its rarity in c, and more where it is
+made of words (`AskedTerm.worth`). So units are the same in every corpus: a corpus that knows one word of a question is
+not better for that, a name says nothing where everything has it, and one alone stays as it is.
 """
 
 from __future__ import annotations
@@ -26,11 +27,7 @@ Corpus = TypeVar("Corpus", bound=Hashable)
 
 def factors(asked: Mapping[Corpus, Sequence[AskedTerm]]) -> dict[Corpus, float]:
     """What the scores of each corpus are multiplied by, at least 1; `asked` has the query's terms as each has them."""
-    everything = [term for terms in asked.values() for term in terms]
-    names = {term.term for term in everything if term.rarity}
-    known_somewhere = {term.term for term in everything if term.chunks}
-    # What no corpus has says nothing of any of them, and a name is no ordinary word where it is lacking either.
-    words = known_somewhere - names
+    words = _words_to_know([terms for terms in asked.values() if terms])
     found = {corpus: _units_of_a_score(terms, words=words) for corpus, terms in asked.items()}
     least = min((factor for factor in found.values() if factor), default=1.0)
     return {corpus: factor / least if factor else 1.0 for corpus, factor in found.items()}
@@ -38,24 +35,40 @@ def factors(asked: Mapping[Corpus, Sequence[AskedTerm]]) -> dict[Corpus, float]:
 
 def together(asked: Mapping[Corpus, Sequence[AskedTerm]], scaled: Mapping[Corpus, float]) -> list[AskedTerm]:
     """The query's terms as the corpus has them where they count most, by name; their weights are multiplied."""
+    everything = [
+        replace(term, weight=term.weight * scaled[corpus]) for corpus, terms in asked.items() for term in terms
+    ]
     found: dict[str, AskedTerm] = {}
-    for corpus, terms in asked.items():
-        for term in terms:
-            own = replace(term, weight=term.weight * scaled[corpus])
-            if term.term not in found or _standing(own) > _standing(found[term.term]):
-                found[term.term] = own
+    covered: set[str] = set()
+    for term in sorted(everything, key=_standing, reverse=True):
+        if not covered.issuperset(term.words):
+            covered.update(term.words)
+            found.setdefault(term.term, term)
     return [found[term] for term in sorted(found)]
 
 
-def _standing(term: AskedTerm) -> tuple[float, int, float, float]:
-    return _mass(term), term.chunks, term.idf, term.rarity
+def _standing(term: AskedTerm) -> tuple[float, int, float, float, str]:
+    return _mass(term), term.chunks, term.idf, term.rarity, term.term
+
+
+def _words_to_know(asked: Sequence[Sequence[AskedTerm]]) -> set[str]:
+    """What some corpus has and what it costs one to lack.
+
+    What no corpus has says nothing of any of them, and a name is no ordinary word where it is lacking either.
+    """
+    everything = [term for terms in asked for term in terms]
+    known = {word for term in everything if term.chunks for word in term.words}
+    names = {word for term in everything if term.rarity for word in term.words}
+    for terms in asked:
+        known.intersection_update(word for term in terms for word in term.words)
+    return known - names
 
 
 def _units_of_a_score(terms: Sequence[AskedTerm], *, words: Collection[str]) -> float:
-    """0 where nothing can have a score; `words` are the terms that some corpus has and that are no names."""
+    """0 where nothing can have a score; `words` are what it costs to lack."""
     named = [term for term in terms if term.chunks and term.rarity]
     known = sum(_mass(term) for term in terms if term.chunks and not term.rarity)
-    unknown = sum(term.idf for term in terms if not term.chunks and term.term in words)
+    unknown = sum(term.idf for term in terms if not term.chunks and any(word in words for word in term.words))
     attainable = known + sum(map(_mass, named))
     if not attainable:
         return 0.0

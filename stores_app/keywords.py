@@ -71,7 +71,8 @@ class _Asked:
 
     bm25: Bm25
     collection_ids: Sequence[int]
-    all_terms: Sequence[str]
+    #: Each with the words of the query that it stands for.
+    words: Mapping[str, tuple[str, ...]]
     segments: Segments
     #: The terms that chunks have, how rare each is, and what it counts.
     impacts: Mapping[str, scoring.Impacts]
@@ -87,7 +88,10 @@ class _Asked:
         asked = query_terms(query, bm25.language)
         if not asked or not collection_ids:
             return None
-        terms = sorted({term.term for term in asked})
+        words: dict[str, tuple[str, ...]] = {}
+        for term in asked:
+            words[term.term] = (*words.get(term.term, ()), term.word)
+        terms = sorted(words)
         segments = Segments.in_use(collection_ids, language=bm25.language)
         impacts = segments.impacts(terms, bm25)
         chunks = {term: found.chunks for term, found in impacts.items()}
@@ -97,7 +101,7 @@ class _Asked:
         return cls(
             bm25=bm25,
             collection_ids=collection_ids,
-            all_terms=terms,
+            words=words,
             segments=segments,
             impacts=impacts,
             idfs=idfs,
@@ -116,7 +120,7 @@ class _Asked:
         return self.segments.chunk_ids(places), scores[places]
 
     def terms(self) -> list[AskedTerm]:
-        return [self._term(term) for term in self.all_terms]
+        return [self._term(term) for term in sorted(self.words)]
 
     def _term(self, term: str) -> AskedTerm:
         is_known = term in self.impacts
@@ -127,6 +131,7 @@ class _Asked:
             idf=self.idfs[term] if is_known else scoring.idf(chunks=self.segments.corpus.chunks, df=0),
             rarity=self.rarities.get(term, 0.0),
             worth=self.worths.get(term, 0.0),
+            words=self.words[term],
         )
 
     def shares(self, postings: Mapping[str, Postings]) -> list[TermShare]:

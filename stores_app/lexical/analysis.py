@@ -57,10 +57,12 @@ _VERSION = re.compile(r"^[vV](?=\d+\.\d)")
 
 
 class Member(NamedTuple):
-    """One term of a token, and the identifiers it is a part of, outermost first."""
+    """One term of a token, what was written for it, and the identifiers it is a part of, outermost first."""
 
     term: str
     wholes: tuple[str, ...]
+    #: The same in every language, where the term depends on how the language's words are stemmed.
+    word: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +72,7 @@ class QueryTerm:
     term: str
     weight: float
     wholes: tuple[str, ...] = ()
+    word: str = ""
 
 
 def document_terms(text: str, language: str) -> list[str]:
@@ -82,7 +85,10 @@ def query_terms(text: str, language: str) -> list[QueryTerm]:
     """The distinct terms of a query, weighed by how often they occur in it. Raises InvalidInput."""
     members = _analyser(language).members
     counts = Counter(member for token in _tokens(text) for member in members(token))
-    return [QueryTerm(term=member.term, weight=float(count), wholes=member.wholes) for member, count in counts.items()]
+    return [
+        QueryTerm(term=member.term, weight=float(count), wholes=member.wholes, word=member.word)
+        for member, count in counts.items()
+    ]
 
 
 def weights(terms: Iterable[QueryTerm], vocabulary: Container[str]) -> dict[str, float]:
@@ -128,7 +134,10 @@ class _Analyser:
 
     def members(self, token: str) -> tuple[Member, ...]:
         """Every term of a token once: one that repeats its own parts is still one token."""
-        return tuple(dict.fromkeys(self._pieces(token)))
+        found: dict[tuple[str, tuple[str, ...]], Member] = {}
+        for member in self._pieces(token):
+            found.setdefault((member.term, member.wholes), member)
+        return tuple(found.values())
 
     def _pieces(self, token: str) -> Iterator[Member]:
         position = 0
@@ -152,12 +161,12 @@ class _Analyser:
                 # "wild-type" and "wild type" are the same words; "IL-10" and "my_app-v2" are names.
                 if separator != "-" or _NAME.search(token):
                     whole = bounded(fold(token.strip("_")))
-                    yield Member(whole, wholes)
+                    yield Member(whole, wholes, token)
                     wholes = (*wholes, whole)
                 end = wholes
                 if separator == "." and len(parts) > 2 and all(_CALLED.match(part) for part in parts[-2:]):
                     pair = bounded(fold(".".join(parts[-2:]).strip("_")))
-                    yield Member(pair, wholes)
+                    yield Member(pair, wholes, pair)
                     end = (*wholes, pair)
                 for place, part in enumerate(parts):
                     yield from self._expanded(part, end if place >= len(parts) - 2 else wholes)
@@ -168,7 +177,7 @@ class _Analyser:
         parts = camel_parts(token)
         if len(parts) > 1:
             whole = bounded(fold(token))
-            yield Member(whole, wholes)
+            yield Member(whole, wholes, token)
             wholes = (*wholes, whole)
             for part in parts:
                 if len(part) > 1:
@@ -181,7 +190,7 @@ class _Analyser:
     def _word(self, word: str, wholes: tuple[str, ...]) -> Iterator[Member]:
         folded = fold(word)
         if folded and folded not in self._stop_words:
-            yield Member(bounded(self._stem(folded) if len(folded) <= LONGEST_TERM else folded), wholes)
+            yield Member(bounded(self._stem(folded) if len(folded) <= LONGEST_TERM else folded), wholes, folded)
 
 
 @cache
@@ -191,9 +200,9 @@ def _analyser(language: str) -> _Analyser:
 
 def _bigrams(run: str) -> Iterator[Member]:
     if len(run) == 1:
-        yield Member(run, ())
+        yield Member(run, (), run)
     for first, second in pairwise(run):
-        yield Member(first + second, ())
+        yield Member(first + second, (), first + second)
 
 
 def camel_parts(token: str) -> list[str]:

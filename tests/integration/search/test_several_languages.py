@@ -114,3 +114,14 @@ def test_a_rare_number_of_another_language_counts_no_more_than_in_one_collection
     scores = {hit.metadata["source"]: hit.explanation.lexical.score for hit in found.hits if hit.explanation}
     assert scores["answer"] is not None
     assert max(score for name, score in scores.items() if name != "answer" and score) < 3 * scores["answer"]
+
+
+@pytest.mark.parametrize("query", ["company salary policy bonus", "the company salary policy regarding a manager"])
+def test_one_word_that_another_language_spells_alike_is_not_worth_the_question(db: None, query: str) -> None:
+    """The stems of the others differ from language to language, and are the same words of the question."""
+    right = "The salary policy of the company says when a raise is due and who decides it."
+    filled("english", {"right": right, "cars": "Company cars may be used on weekends.", **rest(12)})
+    bonus = "Der Bonus wird im Juni vom Werk gezahlt, wenn der Manager das Ziel erreicht."
+    filled("german", {"bonus": bonus, "kantine": "Die Kantine macht um elf auf.", **rest(4)}, language="german")
+    found = search_collections(collection_names=["english", "german"], query=query, mode="fast", legs="lexical")
+    assert sources(found)[0] == "right"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,9 +13,22 @@ from search_app.corpora import factors, together
 
 
 def term(
-    name: str, *, weight: float = 1.0, idf: float = 2.0, chunks: int = 5, rarity: float = 0.0, worth: float = 0.0
+    name: str,
+    *words: str,
+    weight: float = 1.0,
+    idf: float = 2.0,
+    chunks: int = 5,
+    rarity: float = 0.0,
+    worth: float = 0.0,
 ) -> AskedTerm:
-    return AskedTerm(term=name, weight=weight, idf=idf, chunks=chunks, rarity=rarity, worth=worth)
+    """Written as it is stemmed, unless `words` say otherwise."""
+    return AskedTerm(
+        term=name, weight=weight, idf=idf, chunks=chunks, rarity=rarity, worth=worth, words=words or (name,)
+    )
+
+
+def lacking(name: str, *words: str, idf: float = 5.0) -> AskedTerm:
+    return term(name, *words, weight=0.0, idf=idf, chunks=0)
 
 
 MASSES = st.lists(st.floats(0.1, 50), min_size=1, max_size=6)
@@ -54,6 +69,31 @@ def test_a_corpus_that_knows_one_word_of_a_question_is_not_better_for_that() -> 
     assert scaled["one"] * 0.5 < scaled["all"] * 3.0
 
 
+def test_stems_of_several_languages_are_one_word() -> None:
+    """`bonus` is the same in both; what English stems otherwise is lacking in German all the same."""
+    english = [term("compani", "company"), term("salari", "salary"), term("polici", "policy"), lacking("bonus")]
+    german = [lacking("company"), lacking("salary"), lacking("policy"), term("bonus")]
+    alike = [replace(one, term=one.words[0]) for one in english]
+    assert factors({"en": english, "de": german}) == factors({"en": alike, "de": german})
+    scaled = factors({"en": english, "de": german})
+    assert scaled["en"] * 6.0 > scaled["de"] * 2.0
+    assert [one.term for one in together({"en": english, "de": german}, scaled)] == [
+        "bonus",
+        "compani",
+        "polici",
+        "salari",
+    ]
+
+
+def test_a_word_that_says_nothing_in_one_language_is_lacking_in_none() -> None:
+    """English leaves out `how`; that some French text has it makes German no worse."""
+    english = [term("pump"), lacking("hier")]
+    german = [lacking("how"), term("pump"), lacking("hier")]
+    french = [term("how"), lacking("pump"), lacking("hier")]
+    scaled = factors({"en": english, "de": german, "fr": french})
+    assert scaled["de"] == pytest.approx(scaled["en"])
+
+
 def test_terms_are_those_of_the_corpus_where_they_count_most() -> None:
     asked = {
         "fr": [term("a.b", chunks=0, weight=0.0), term("chat", idf=3.0)],
@@ -78,8 +118,8 @@ def test_a_number_that_another_language_has_alone_is_as_good_as_the_words_and_no
     """As in one collection, where a rare name counts as much as all other words: meaning decides then."""
     number = term("10000", weight=2.0, idf=1.9, chunks=6, rarity=1.0, worth=1.0)
     words = [term(f"w{n}", idf=2.0) for n in range(4)]
-    lacking = [term(f"w{n}", weight=0.0, idf=5.0, chunks=0) for n in range(4)]
-    scaled = factors({"en": [term("10000", weight=0.0, chunks=0), *words], "de": [number, *lacking]})
+    unknown = [lacking(f"w{n}") for n in range(4)]
+    scaled = factors({"en": [term("10000", weight=0.0, chunks=0), *words], "de": [number, *unknown]})
     assert scaled["de"] * 2.0 * 1.9 == pytest.approx(scaled["en"] * 8.0)
 
 
@@ -94,7 +134,7 @@ def test_a_name_that_is_lacking_and_a_word_that_nobody_has_cost_no_corpus_anythi
     """As in one collection, where a word that no passage has counts for none of them."""
     number = term("1040", weight=2.0, idf=1.9, chunks=6, rarity=1.0, worth=1.0)
     words = [term("server", idf=3.0), term("reports", idf=2.0)]
-    lacking = [term(one.term, weight=0.0, idf=5.0, chunks=0) for one in words]
+    unknown = [lacking(one.term) for one in words]
     nobody, no_number = term("error", weight=0.0, chunks=0), term("1040", weight=0.0, idf=3.4, chunks=0)
-    scaled = factors({"en": [no_number, nobody, *words], "de": [number, nobody, *lacking]})
+    scaled = factors({"en": [no_number, nobody, *words], "de": [number, nobody, *unknown]})
     assert scaled["en"] * 5.0 == pytest.approx(scaled["de"] * 2.0 * 1.9)
