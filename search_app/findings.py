@@ -8,11 +8,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from django.db import OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError
 from psycopg.errors import QueryCanceled
 
 from collections_app.where_sql import filter_errors
-from core_app.errors import InvalidInput
+from core_app.errors import InvalidInput, RagsiteError, Unavailable
 from core_app.ports import AskedTerm, Bm25, DenseHit, LexicalHit, Vectors
 from core_app.snapshot import guarded, limit_statements
 from core_app.where import Where
@@ -118,6 +118,13 @@ class Findings:
         self._is_bounded = False
 
     def raise_if_nothing_worked(self) -> None:
-        """Raise the first failure when no leg gave an answer."""
-        if self._failures and not self._succeeded:
-            raise self._failures[0]
+        """Raise the first failure when no leg gave an answer; Unavailable for one that nobody foresaw."""
+        if not self._failures or self._succeeded:
+            return
+        first = self._failures[0]
+        if isinstance(first, RagsiteError | DatabaseError | InterfaceError):
+            raise first
+        raise Unavailable(
+            "The search failed in each way that was asked for. Search in another way; the server's log has the cause.",
+            code="search_failed",
+        ) from first

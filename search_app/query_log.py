@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import structlog
-from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 
 from core_app.errors import RagsiteError
 from core_app.sql import statement
@@ -55,6 +55,9 @@ def remember_failure(
     *, request: SearchRequest, text: str, collections: Sequence[str], strategy: str, clock: Clock, error: Exception
 ) -> None:
     """The same for one that failed; the collections are those that were named."""
+    if isinstance(error, OperationalError | InterfaceError) and connection.connection is None:
+        # It had no connection, and would wait for one as long once more, to say that there was none.
+        return
     failed = {
         "status": QueryLog.Status.FAILED,
         "error": _code(error)[:LONGEST_CODE],

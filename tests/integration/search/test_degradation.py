@@ -85,6 +85,19 @@ def test_nfr_001_both_legs_failing_is_500_without_details(
     assert "zero" not in answer.content.decode()
 
 
+def test_a_fault_that_nobody_foresaw_is_503_where_no_other_way_was_asked_for(
+    collection: Collection, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(**_: Any) -> Any:
+        raise IndexError("block of 7 postings")
+
+    monkeypatch.setattr(store("pgvector"), "lexical", broken)
+    body = {"query": "fox", "legs": "lexical"}
+    answer = client.post("/api/rag/collections/c/search", body, content_type="application/json")
+    assert (answer.status_code, answer.json()["code"]) == (503, "search_failed")
+    assert "postings" not in answer.content.decode()
+
+
 def test_b8_5_a_query_that_cannot_be_embedded_is_searched_by_words(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:

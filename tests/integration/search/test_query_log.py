@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import psycopg
 import pytest
 import structlog
 from django.core.management import call_command
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, OperationalError, connection
 from django.test import Client
 
 from access_app.models import User
@@ -37,6 +38,13 @@ JSON = "application/json"
 @pytest.fixture
 def collection(db: None) -> Collection:
     return fill()
+
+
+def raising(error: Exception) -> Any:
+    def broken(*_: Any, **__: Any) -> NoReturn:
+        raise error
+
+    return broken
 
 
 def the_row() -> QueryLog:
@@ -279,6 +287,17 @@ class TestNeverInTheWay:
         lines = [record for record in caplog.records if record.name == query_log.__name__]
         assert [vars(line)["sqlstate"] for line in lines] == ["42P01", "42P01"]
         assert MARKER not in caplog.text
+
+    def test_no_connection_is_waited_for_twice(self, collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A pool that gave none to the search gives none to the log, after as long a wait."""
+        written: list[Any] = []
+        monkeypatch.setattr(query_log, "_write", written.append)
+        monkeypatch.setattr("search_app.services._answer", raising(OperationalError("couldn't get a connection")))
+        for at_hand in (None, object()):
+            monkeypatch.setattr(query_log, "connection", SimpleNamespace(connection=at_hand))
+            with pytest.raises(OperationalError):
+                search(collection_name="c", query="fox")
+        assert len(written) == 1
 
     @pytest.mark.django_db(transaction=True)
     def test_a_table_that_is_locked_is_given_up_soon(self, caplog: pytest.LogCaptureFixture) -> None:
