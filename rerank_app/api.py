@@ -25,7 +25,9 @@ class RerankDocumentSerializer(StrictSerializer):
 class RerankSerializer(StrictSerializer):
     query = QueryField()
     documents: Any = serializers.ListSerializer(child=RerankDocumentSerializer(), max_length=MOST_DOCUMENTS)
-    top_k = StrictIntegerField(required=False, min_value=1, help_text="How many of the best; all where it is missing.")
+    top_k = StrictIntegerField(
+        required=False, allow_null=True, min_value=1, help_text="How many of the best; all where it is missing or null."
+    )
 
 
 class RerankedSerializer(serializers.Serializer[Any]):

@@ -27,9 +27,10 @@ class TextField(StrictCharField):
 
 
 class TolerantSerializer(StrictSerializer):
-    """Leaves fields alone that it does not know, as the services do whose clients send this."""
+    """Leaves fields alone that it does not know, as the services do whose clients send this; null says nothing."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
-            data = {name: value for name, value in data.items() if name in self.fields}
+            known = ((name, value, self.fields[name]) for name, value in data.items() if name in self.fields)
+            data = {name: value for name, value, field in known if value is not None or field.required}
         return super().to_internal_value(data)

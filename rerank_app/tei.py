@@ -28,13 +28,20 @@ ERROR_TYPES = tuple(STATUS)
 class TeiRerankSerializer(TolerantSerializer):
     query = QueryField()
     texts: Any = serializers.ListField(child=TextField())
-    raw_scores = StrictBooleanField(default=False, help_text="What the model's head gives, instead of 0 to 1.")
-    return_text = StrictBooleanField(default=False)
+    raw_scores = StrictBooleanField(
+        default=False, allow_null=True, help_text="What the model's head gives, instead of 0 to 1."
+    )
+    return_text = StrictBooleanField(default=False, allow_null=True)
     truncate = StrictBooleanField(
-        default=False, help_text="Taken and without effect: what is longer than the model reads is always cut."
+        default=False,
+        allow_null=True,
+        help_text="Taken and without effect: what is longer than the model reads is always cut.",
     )
     truncation_direction = serializers.ChoiceField(
-        choices=("Right", "right"), default="Right", help_text="Texts are cut at their end, never at their beginning."
+        choices=("Right", "right"),
+        default="Right",
+        allow_null=True,
+        help_text="Texts are cut at their end, never at their beginning.",
     )
 
 

@@ -61,7 +61,6 @@ REFUSED: list[tuple[Any, str]] = [
     (one(top_k=True), "top_k: A valid integer is required."),
     (one(top_k="3"), "top_k: A valid integer is required."),
     (one(top_k=1.5), "top_k: A valid integer is required."),
-    (one(top_k=None), "top_k: This field may not be null."),
     (
         one(documents=[{"id": "a", "text": "b"}] * 1001),
         "documents: Ensure this field has no more than 1000 elements.",

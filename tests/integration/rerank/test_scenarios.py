@@ -77,6 +77,10 @@ def test_a13_2_more_than_there_are_is_all(client: Client, cross_encoder: None) -
     assert len(rerank(client, top_k=5).json()["reranked"]) == 4
 
 
+def test_a13_2_null_is_all(client: Client, cross_encoder: None) -> None:
+    assert len(rerank(client, top_k=None).json()["reranked"]) == len(rerank(client).json()["reranked"]) > 0
+
+
 def test_a13_3_without_a_model_it_is_503(client: Client) -> None:
     answer = rerank(client)
     assert answer.status_code == 503

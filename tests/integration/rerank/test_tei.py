@@ -46,6 +46,11 @@ def test_texts_come_back_where_they_are_wanted(client: Client, cross_encoder: No
     assert {one["index"]: one["text"] for one in found} == dict(enumerate(TEXTS))
 
 
+def test_null_says_nothing(client: Client, cross_encoder: None) -> None:
+    optional = dict.fromkeys(("raw_scores", "return_text", "truncate", "truncation_direction"))
+    assert rerank(client, **optional).json() == rerank(client).json()
+
+
 def test_fields_that_are_not_known_are_left_alone(client: Client, cross_encoder: None) -> None:
     assert len(rerank(client, model="x", inputs=["y"]).json()) == 4
 
