@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -191,14 +191,15 @@ def _lexical_leg(
     """Collections that weigh words alike are searched as one, and the others by their scores in proportion."""
     began = time.perf_counter()
     found: dict[tuple[str, Bm25], LexicalFound] = {}
-    for (store_name, bm25), those in alike(collections).items():
+    groups = alike(collections)
+    for (store_name, bm25), those in groups.items():
         left = None if seconds is None else seconds - (time.perf_counter() - began)
         if left is not None and left <= 0:
             findings.warn(_WORDS_CUT.code, _WORDS_CUT.detail)
             break
         of_those = findings.attempt(
             "lexical_search_failed",
-            "The search by words failed: results are by meaning alone.",
+            f"The search by words failed{_in_some(groups)}: results are by meaning alone.",
             lambda store_name=store_name, bm25=bm25, those=those: store(store_name).lexical(  # type: ignore[misc]
                 collection_ids=[collection.pk for collection in those],
                 bm25=bm25,
@@ -212,7 +213,8 @@ def _lexical_leg(
         )
         if of_those is not None:
             found[store_name, bm25] = of_those
-            findings.ways[f"words in {bm25.language}"] = of_those.way
+            is_alone = sum(other.language == bm25.language for _, other in groups) == 1
+            findings.ways[f"words in {bm25.language}{'' if is_alone else _in(those)}"] = of_those.way
     asked = {corpus: of_those.terms for corpus, of_those in found.items()}
     findings.scaled = corpora.factors(asked)
     findings.terms = corpora.together(asked, findings.scaled)
@@ -222,6 +224,16 @@ def _lexical_leg(
         for hit in of_those.hits
     ]
     findings.lexical = sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[: looking.depth]
+
+
+def _in(collections: Sequence[Collection]) -> str:
+    """Where a part of a search was, in words."""
+    return f" in {collections[0].name}" + (" and others" if len(collections) > 1 else "")
+
+
+def _in_some(parts: Sized) -> str:
+    """A warning is said once, whichever of several parts it is about."""
+    return "" if len(parts) == 1 else " in some collections"
 
 
 def alike(collections: Sequence[Collection]) -> dict[tuple[str, Bm25], list[Collection]]:
@@ -273,7 +285,7 @@ def _nearest(
         findings.ways[f"meaning in {collection.name}"] = found.way
         return [(similarity(hit.distance, metric=space.distance), hit) for hit in found.hits]
 
-    detail = "The search by meaning failed: results are by words alone."
+    detail = f"The search by meaning failed{_in_some(looking.collections)}: results are by words alone."
     found = findings.attempt(
         "dense_search_failed", detail, call, where=looking.where, seconds=seconds, cut=_MEANING_CUT
     )

@@ -10,6 +10,8 @@ from django.test import Client
 from collections_app.models import Collection
 from collections_app.services import change_collection, create_collection
 from core_app.errors import InvalidInput, NotFound
+from core_app.ports import Bm25
+from core_app.wiring import store
 from search_app.results import SearchResult
 from search_app.services import MOST_COLLECTIONS, search_collections
 from search_app.tuning import set_search_settings
@@ -177,3 +179,29 @@ class TestKeys:
 
     def test_nobody_is_401(self, both: tuple[Collection, Collection], client: Client) -> None:
         ask(client, ["cats"], status=401)
+
+
+def test_what_failed_in_one_collection_is_not_said_of_all(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, language in (("one", "english"), ("two", "german")):
+        filled(name, CATS, language=language)
+    real = store("pgvector").lexical
+
+    def broken(*, bm25: Bm25, **given: Any) -> Any:
+        if bm25.language == "german":
+            raise IndexError("broken")
+        return real(bm25=bm25, **given)
+
+    monkeypatch.setattr(store("pgvector"), "lexical", broken)
+    found = search_collections(collection_names=["one", "two"], query="fox")
+    assert [warning.detail for warning in found.warnings] == [
+        "The search by words failed in some collections: results are by meaning alone."
+    ]
+
+
+def test_each_way_of_counting_words_has_its_own_entry(db: None) -> None:
+    for name in ("one", "two"):
+        filled(name, CATS)
+    Collection.objects.filter(name="two").update(k1=2.0)
+    found = search_collections(collection_names=["one", "two"], query="fox", explain=True)
+    assert found.explanation is not None
+    assert {"words in english in one", "words in english in two"} <= set(found.explanation.ways)
