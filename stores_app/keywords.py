@@ -97,6 +97,7 @@ class _Asked:
         chunks = {term: found.chunks for term, found in impacts.items()}
         rarities = names.rarities(asked, chunks)
         least = {name: impacts[name].least for name in names.made_of_words(asked, rarities)}
+        parts = names.parts(rarities, chunks=chunks, least=least)
         idfs = {term: scoring.idf(chunks=segments.corpus.chunks, df=df) for term, df in chunks.items()}
         return cls(
             bm25=bm25,
@@ -105,9 +106,9 @@ class _Asked:
             segments=segments,
             impacts=impacts,
             idfs=idfs,
-            weights=names.raised(weights(asked, impacts), idfs=idfs, rarities=rarities, least=least),
+            weights=names.raised(weights(asked, impacts), idfs=idfs, rarities=rarities, parts=parts),
             rarities=rarities,
-            worths=names.worths(rarities, least),
+            worths=names.worths(rarities, parts=parts, made_of_words=least),
         )
 
     def scores(self) -> Scores:

@@ -4,13 +4,12 @@ An identifier is a term that stands for a whole name (`hook.player.connected`), 
 collection knows and that is no plain number. It is rare by min(1, RARE / df): wholly in up to RARE chunks, half in
 twice as many.
 
-    weight(t) = w(t) (1 + rarity(t) (max(BOOST, DOMINANCE rest / (mass(t) least(t))) - 1))       mass(t) = w(t) idf(t)
+    weight(t) = w(t) (1 + rarity(t) (max(BOOST, DOMINANCE rest / (mass(t) part(t))) - 1))       mass(t) = w(t) idf(t)
     share     = sum over identifiers of rarity(t) mass'(t) / sum over all terms of mass'(t)
     lexical weight of the fusion = LEAST + (MOST - LEAST) share
 
-`rest` is the mass of all that is no identifier, and mass' the mass with the new weights. `least` is the smallest share
-of its mass that an identifier made of words adds where it is, and 1 for others. So a rare one counts at least BOOST
-times, and as much as all other words together. A query without one is standard BM25 and weighs both legs alike.
+`rest` is the mass of all that is no identifier, and mass' the mass with the new weights, and `part` that of
+`stores_app.lexical.names`. So a rare one counts at least BOOST times, and as much as all other words together. A query without one is standard BM25 and weighs both legs alike.
 """
 
 from __future__ import annotations
@@ -51,9 +50,10 @@ def weigh(words: Words, text: str, rule: Rule) -> Weighed:
     rarities = {term: min(1.0, rule.rare / words.df(term)) for term in identifiers(asked, words)}
     masses = {term: weight * words.idf(term) for term, weight in known.items()}
     rest = sum(mass for term, mass in masses.items() if term not in rarities)
-    least = {term: max(names.LEAST, words.impacts(term).least) for term in names.made_of_words(asked, rarities)}
+    least = {term: words.impacts(term).least for term in names.made_of_words(asked, rarities)}
+    parts = names.parts(rarities, chunks={term: words.df(term) for term in rarities}, least=least)
     boosts = {
-        term: 1 + rarity * (max(rule.boost, rule.dominance * rest / masses[term] / least.get(term, 1.0)) - 1)
+        term: 1 + rarity * (max(rule.boost, rule.dominance * rest / masses[term] / parts[term]) - 1)
         for term, rarity in rarities.items()
     }
     raised = {term: mass * boosts.get(term, 1.0) for term, mass in masses.items()}

@@ -4,12 +4,14 @@ A name is a term that stands for a whole identifier (`hook.player.connected`), o
 not a plain number (`12`, `0.5`, `3-4`) or a year (`2024`), if the collection has it. It is rare by min(1, RARE / df):
 wholly in up to RARE chunks, half in twice as many.
 
-    weight(t) = w(t) (1 + rarity(t) (max(BOOST, rest / (mass(t) least(t))) - 1))       mass(t) = w(t) idf(t)
+    weight(t) = w(t) (1 + rarity(t) (max(BOOST, rest / (mass(t) part(t))) - 1))       mass(t) = w(t) idf(t)
 
 `rest` is the mass of all that is no name, more than these words can add to any score. So a rare name counts BOOST times
-or more, and as much as all other words together. Where it is made of words, `least` is the smallest share of its mass
+or more, and as much as all other words together. Where it is made of words, `part` is the smallest share of its mass
 that it adds to a chunk (`bm25.Impacts`), but LEAST at least: then no repetition of the other words outranks it, in
-chunks up to some ten times as long as others. It is 1 for other names (`IL-10`, `E501`, `mRNA`): in prose they are
+chunks up to some ten times as long as others. It is OF_CODES for a code, letters with digits (`E501`) in no more than
+FEW chunks, which counts twice the other words and so stays first where meaning has a say: what the other words are
+about is often the neighbour in a list of codes. It is 1 for other names (`IL-10`, `1040`, `mRNA`): in prose they are
 words like others. A query without a name is standard BM25. Measured in docs/benchmarks.md.
 """
 
@@ -17,16 +19,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from stores_app.lexical.analysis import QueryTerm
 
 RARE = 10
 BOOST = 2.0
 LEAST = 0.1
+OF_CODES = 0.5
+FEW = 3
 #: Shorter ones, such as `1a`, name nothing.
 _SHORTEST = 3
 _DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[^\W\d_]")
 #: A year is said of everything.
 _NUMBER = re.compile(r"\d{1,3}|(?:19|20)\d\d|\d+[.-]\d+")
 
@@ -49,35 +54,42 @@ def made_of_words(asked: Iterable[QueryTerm], rarities: Mapping[str, float]) -> 
     return {name for name in rarities if "." in name or "_" in name or (words[name] > 1 and "-" not in name)}
 
 
+def parts(rarities: Mapping[str, float], *, chunks: Mapping[str, int], least: Mapping[str, float]) -> dict[str, float]:
+    """Of each name what its mass is divided by; `least` has those that are `made_of_words`: above 0, below 1."""
+
+    def part(name: str) -> float:
+        if name in least:
+            return max(LEAST, least[name])
+        return OF_CODES if chunks[name] <= FEW and _DIGIT.search(name) and _LETTER.search(name) else 1.0
+
+    return {name: part(name) for name in rarities}
+
+
 def raised(
     weights: Mapping[str, float],
     *,
     idfs: Mapping[str, float],
     rarities: Mapping[str, float],
-    least: Mapping[str, float],
+    parts: Mapping[str, float],
 ) -> dict[str, float]:
-    """The weights of the known terms, those of names raised.
-
-    `idfs` has the terms that the collection knows, `least` the names that are `made_of_words`: above 0, below 1.
-    """
+    """The weights of the known terms, which `idfs` has; those of names raised."""
     masses = {term: weights[term] * idf for term, idf in idfs.items()}
     rest = sum(mass for term, mass in masses.items() if term not in rarities)
     boosts = {
-        term: 1 + rarity * (max(BOOST, rest / (masses[term] * max(LEAST, least.get(term, 1.0)))) - 1)
-        for term, rarity in rarities.items()
+        term: 1 + rarity * (max(BOOST, rest / (masses[term] * parts[term])) - 1) for term, rarity in rarities.items()
     }
     return {term: weights[term] * boosts.get(term, 1.0) for term in masses}
 
 
-def worths(rarities: Mapping[str, float], least: Mapping[str, float]) -> dict[str, float]:
+def worths(
+    rarities: Mapping[str, float], *, parts: Mapping[str, float], made_of_words: Container[str]
+) -> dict[str, float]:
     """What each name counts where all other words together count 1, as `raised` has them.
 
     A name that is made of words counts twice what it takes to be before whatever has those alone, so that it is also
     where it is one part of a sum.
     """
-    return {
-        name: rarity * (2.0 / max(LEAST, least[name]) if name in least else 1.0) for name, rarity in rarities.items()
-    }
+    return {name: rarity * (2.0 if name in made_of_words else 1.0) / parts[name] for name, rarity in rarities.items()}
 
 
 def _has_number(term: str) -> bool:

@@ -22,7 +22,8 @@ def asked(query: str, *, least: float = 1.0, **chunks: int) -> tuple[dict[str, f
     rarities = names.rarities(terms, known)
     idfs = {term: bm25.idf(chunks=CORPUS, df=df) for term, df in known.items()}
     leasts = dict.fromkeys(names.made_of_words(terms, rarities), least)
-    return names.raised(weights(terms, known), idfs=idfs, rarities=rarities, least=leasts), rarities
+    parts = names.parts(rarities, chunks=known, least=leasts)
+    return names.raised(weights(terms, known), idfs=idfs, rarities=rarities, parts=parts), rarities
 
 
 def test_a_query_without_names_is_standard_bm25() -> None:
@@ -51,7 +52,19 @@ def test_the_less_rare_a_name_the_less_it_is_raised(chunks: int, rarity: float) 
     assert rarities == {"il-10": pytest.approx(rarity)}
     idf = bm25.idf(chunks=CORPUS, df=chunks)
     rest = sum(found[term] * bm25.idf(chunks=CORPUS, df=known[term]) for term in known if term != "il-10")
-    assert found["il-10"] * idf == pytest.approx(idf + rarity * (max(names.BOOST * idf, rest) - idf))
+    counted = rest / names.OF_CODES if chunks <= names.FEW else rest
+    assert found["il-10"] * idf == pytest.approx(idf + rarity * (max(names.BOOST * idf, counted) - idf))
+
+
+@pytest.mark.parametrize(
+    ("name", "chunks", "times"), [("e4711", 1, 2.0), ("e4711", 3, 2.0), ("e4711", 4, 1.0), ("4711", 1, 1.0)]
+)
+def test_c_req_002_a_code_counts_twice_all_other_words(name: str, chunks: int, times: float) -> None:
+    """So that what is said of its neighbour, and is near in meaning too, does not come before it."""
+    known = {name: chunks, "clean": 60, "filter": 50, "water": 80, "tank": 40, "machin": 30}
+    found, _ = asked(f"how do I clean the filter and the water tank of the machine after {name}", **known)
+    masses = {term: weight * bm25.idf(chunks=CORPUS, df=known[term]) for term, weight in found.items()}
+    assert masses.pop(name) == pytest.approx(times * sum(masses.values()))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +93,7 @@ def test_no_term_ever_counts_less(query: str, chunks: int) -> None:
     plain = weights(terms, known)
     idfs = {term: bm25.idf(chunks=CORPUS, df=df) for term, df in known.items()}
     rarities = names.rarities(terms, known)
-    raised = names.raised(plain, idfs=idfs, rarities=rarities, least=dict.fromkeys(rarities, 0.3))
+    raised = names.raised(plain, idfs=idfs, rarities=rarities, parts=dict.fromkeys(rarities, 0.3))
     assert raised.keys() == plain.keys()
     assert all(raised[term] >= plain[term] - 1e-12 for term in plain)
 
