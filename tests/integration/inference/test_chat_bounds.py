@@ -193,7 +193,8 @@ def test_closing_raises_nothing_where_the_loop_is_busy(
     ask(chat)
     released, busy = threading.Event(), threading.Event()
     loop, thread = chat._running_loop(), chat._thread
-    loop.call_soon_threadsafe(lambda: (busy.set(), released.wait()))
+    loop.call_soon_threadsafe(busy.set)
+    loop.call_soon_threadsafe(released.wait)
     assert busy.wait(SECONDS)
     with monkeypatch.context() as patch:
         patch.setattr(calling, "_CLOSING_SECONDS", 0.05)
