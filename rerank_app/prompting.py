@@ -37,7 +37,10 @@ Answer with one JSON object and nothing else. Each passage is in it exactly once
 #: readers take for the end of a line.
 _MARKS = re.compile(r"<|\[(?=/?[A-Z_]+\])|[\x7f-\x9f\u2028\u2029\ufeff]")
 #: Some models put their JSON into a block of Markdown, whatever they are told.
-_FENCED = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.S)
+_FENCE = "```"
+#: Characters that no right answer has, with every number's digits and every level on a line of its own.
+_LONGEST_SCORE = 200
+_LONGEST_REST = 1000
 
 
 class _Score(BaseModel):
@@ -76,13 +79,21 @@ def rules(*, complaint: str = "") -> str:
 
 def scores_in(answer: str, *, passages: int) -> list[float]:
     """The scores of passages 1 to so many, in order. Raises WrongAnswer."""
-    text = answer.strip()
-    fenced = _FENCED.fullmatch(text)
+    text = _unfenced(answer.strip())
+    if len(text) > _LONGEST_SCORE * passages + _LONGEST_REST:
+        raise WrongAnswer("it was far too long: it must be that one JSON object, and nothing else.")
     try:
-        found = _Scores.model_validate_json(fenced[1] if fenced else text).scores
+        found = _Scores.model_validate_json(text).scores
     except ValidationError:
         raise WrongAnswer("it was not JSON of that form, with numbers from 0 to 10, and nothing else.") from None
     by_number = {one.passage: one.score for one in found}
     if len(found) != passages or by_number.keys() != set(range(1, passages + 1)):
         raise WrongAnswer(f"it must have each of the passages 1 to {passages} exactly once, and no other.")
     return [by_number[number] for number in range(1, passages + 1)]
+
+
+def _unfenced(text: str) -> str:
+    """Without a pattern: one that allows for blanks on both sides takes the cube of their number."""
+    if len(text) < 2 * len(_FENCE) or not (text.startswith(_FENCE) and text.endswith(_FENCE)):
+        return text
+    return text[len(_FENCE) : -len(_FENCE)].removeprefix("json").strip()

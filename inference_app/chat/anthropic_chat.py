@@ -6,10 +6,9 @@ import json
 from typing import Any
 
 from core_app.config import Llm
-from core_app.retrying import PassingFailure
 from inference_app.chat.calling import CallingChat, Question, Reply
-from inference_app.chat.connecting import http_client
-from inference_app.chat.failures import Senseless, of_status
+from inference_app.chat.connecting import count, http_client, json_object
+from inference_app.chat.failures import Senseless, of_connection, of_status
 
 ANTHROPIC = "https://api.anthropic.com"
 _CONNECT_SECONDS = 5.0
@@ -22,7 +21,9 @@ class AnthropicChat(CallingChat):
     def __init__(self, section: Llm) -> None:
         super().__init__(section)
         import anthropic  # noqa: PLC0415 - heavy
+        import httpx2  # noqa: PLC0415 - heavy
 
+        self._response = httpx2.Response
         self._library = anthropic
         self._client = anthropic.AsyncAnthropic(
             api_key=self._key(),
@@ -31,49 +32,56 @@ class AnthropicChat(CallingChat):
             open_telemetry=False,
             http_client=http_client(has_key=True),
         )
-        self._messages = self._client.messages  # imports more
 
     async def _reply(self, question: Question, seconds: float) -> Reply:
-        more: dict[str, Any] = {}
+        body: dict[str, Any] = {
+            "model": self.model,
+            "max_tokens": question.max_tokens,
+            "system": question.system,
+            "messages": [{"role": "user", "content": question.user}],
+        }
         if question.schema is not None:
-            more["tools"] = [{"name": _TOOL, "description": "Give the answer.", "input_schema": dict(question.schema)}]
-            more["tool_choice"] = {"type": "tool", "name": _TOOL, "disable_parallel_tool_use": True}
+            body["tools"] = [{"name": _TOOL, "description": "Give the answer.", "input_schema": dict(question.schema)}]
+            body["tool_choice"] = {"type": "tool", "name": _TOOL, "disable_parallel_tool_use": True}
+        timeout = self._library.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
         try:
-            message = await self._messages.create(
-                model=self.model,
-                max_tokens=question.max_tokens,
-                system=question.system,
-                messages=[{"role": "user", "content": question.user}],
-                timeout=self._library.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
-                **more,
+            response = await self._client.post(
+                "/v1/messages", cast_to=self._response, body=body, options={"timeout": timeout}
             )
         except self._library.APIConnectionError as error:
-            raise PassingFailure(str(error)) from error
+            raise of_connection(error) from error
         except self._library.APIStatusError as error:
             raise of_status(error.status_code, error.response.headers, str(error)) from error
-        return _reply(message, has_schema=question.schema is not None)
+        return _reply(json_object(response.content), has_schema=question.schema is not None)
 
     async def _close(self) -> None:
         await self._client.close()
 
 
-def _reply(message: Any, *, has_schema: bool) -> Reply:
+def _reply(message: dict[str, Any], *, has_schema: bool) -> Reply:
     """What is no JSON comes as text."""
-    blocks = getattr(message, "content", None)
-    if not isinstance(blocks, list):
-        raise Senseless(f"no content in {str(message)[:200]}")
-    usage = getattr(message, "usage", None)
+    content = message.get("content")
+    if not isinstance(content, list):
+        raise Senseless("its answer has no content")
+    blocks = [block for block in content if isinstance(block, dict)]
+    model, usage = message.get("model"), message.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
     return Reply(
-        text=_tool_input(blocks) if has_schema else "".join(getattr(block, "text", None) or "" for block in blocks),
-        model=str(getattr(message, "model", None) or ""),
-        input_tokens=int(getattr(usage, "input_tokens", None) or 0),
-        output_tokens=int(getattr(usage, "output_tokens", None) or 0),
+        text=_tool_input(blocks) if has_schema else "".join(_text(block) for block in blocks),
+        model=model if isinstance(model, str) else "",
+        input_tokens=count(usage.get("input_tokens")),
+        output_tokens=count(usage.get("output_tokens")),
     )
 
 
-def _tool_input(blocks: list[Any]) -> str:
+def _text(block: dict[str, Any]) -> str:
+    text = block.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def _tool_input(blocks: list[dict[str, Any]]) -> str:
     """Empty where the model called nothing."""
     for block in blocks:
-        if getattr(block, "type", None) == "tool_use" and getattr(block, "name", None) == _TOOL:
-            return json.dumps(block.input, ensure_ascii=False)
+        if block.get("type") == "tool_use" and block.get("name") == _TOOL:
+            return json.dumps(block.get("input"), ensure_ascii=False)
     return ""

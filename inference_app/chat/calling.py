@@ -97,13 +97,17 @@ class CallingChat(ABC):
         return self._answer(reply)
 
     def close(self) -> None:
-        """End its connections and its thread; for those that do not live as long as the process."""
-        if self._loop is not None:
-            self._run(self._ended(), _CLOSING_SECONDS)
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
-            self._loop = None
+        """End its connections and its thread; for those that do not live as long as the process.
+
+        Raises nothing: where the loop is busy, its thread ends by itself as soon as it can.
+        """
+        if self._loop is None:
+            return
+        asyncio.run_coroutine_threadsafe(self._finished(self._loop), self._loop)
+        self._thread.join(_CLOSING_SECONDS)
+        if self._thread.is_alive():
+            logger.warning("the chat model's connections are not closed yet", extra={"connection": self.connection})
+        self._loop = None
 
     @abstractmethod
     async def _reply(self, question: Question, seconds: float) -> Reply:
@@ -112,6 +116,16 @@ class CallingChat(ABC):
     @abstractmethod
     async def _close(self) -> None:
         """End the client."""
+
+    async def _finished(self, loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            async with asyncio.timeout(_CLOSING_SECONDS):
+                await self._ended()
+        except Exception as error:  # noqa: BLE001 - whatever it is, this is the end
+            logged = {"connection": self.connection, "cause": causes(error, secret=self._key())}
+            logger.warning("the chat model's connections were not closed", extra=logged)
+        finally:
+            loop.stop()
 
     async def _ended(self) -> None:
         """Whoever waits for an answer is told that there is none."""
@@ -152,7 +166,7 @@ class CallingChat(ABC):
         with self._starting:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=self._loop.run_forever, name="chat", daemon=True)
+                self._thread = threading.Thread(target=_forever, args=(self._loop,), name="chat", daemon=True)
                 self._thread.start()
             return self._loop
 
@@ -171,6 +185,13 @@ class CallingChat(ABC):
         if of_input is None or of_output is None or not reply.input_tokens:
             return None
         return (reply.input_tokens * of_input + reply.output_tokens * of_output) / 1_000_000
+
+
+def _forever(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
 
 
 def _said(error: Exception) -> RagsiteError:

@@ -31,6 +31,12 @@ def of_status(status: int, headers: Mapping[str, str], words: str) -> PassingFai
     return Refusal(said)
 
 
+def of_connection(error: Exception) -> PassingFailure | Senseless:
+    """What it means that a library got no answer: it says so, too, of one that was not read to its end."""
+    cause = error.__cause__
+    return Senseless(str(cause)) if isinstance(cause, Senseless) else PassingFailure(str(error))
+
+
 def causes(error: BaseException, *, secret: str) -> str:
     """The chain of exceptions for the log, outermost first: classes and words, the key taken out."""
     return " <- ".join(f"{type(one).__name__}: {_words(one, secret)}" for one in _chain(error))
@@ -61,6 +67,6 @@ def _retry_after(headers: Mapping[str, str]) -> float:
     except ValueError:
         try:
             seconds = parsedate_to_datetime(value).timestamp() - time.time()
-        except ValueError:
+        except (ValueError, OverflowError):
             return 0.0
     return max(0.0, seconds) if math.isfinite(seconds) else 0.0

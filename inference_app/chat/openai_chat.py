@@ -11,10 +11,9 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from core_app.config import Llm
-from core_app.retrying import PassingFailure
 from inference_app.chat.calling import CallingChat, Question, Reply
-from inference_app.chat.connecting import http_client
-from inference_app.chat.failures import Senseless, of_status
+from inference_app.chat.connecting import count, http_client, json_object
+from inference_app.chat.failures import Senseless, of_connection, of_status
 
 OPENAI = "https://api.openai.com/v1"
 OLLAMA = "http://127.0.0.1:11434/v1"
@@ -50,8 +49,10 @@ class OpenAiChat(CallingChat):
 
     def __init__(self, section: Llm) -> None:
         super().__init__(section)
+        import httpx2  # noqa: PLC0415 - heavy
         import openai  # noqa: PLC0415 - heavy
 
+        self._response = httpx2.Response
         self._library = openai
         key = self._key()
         self._client = openai.AsyncOpenAI(
@@ -60,7 +61,6 @@ class OpenAiChat(CallingChat):
             max_retries=0,
             http_client=http_client(has_key=bool(key)),
         )
-        self._completions = self._client.chat.completions  # imports more
         # OpenAI's own models that think know only the newer name.
         is_openai = section.provider == "openai" and not section.base_url
         self._manner = _Manner(limit="max_completion_tokens" if is_openai else "max_tokens")
@@ -69,9 +69,9 @@ class OpenAiChat(CallingChat):
         manner = self._manner
         while True:
             try:
-                completion = await self._ask(question, manner, seconds)
+                content = await self._ask(question, manner, seconds)
             except self._library.APIConnectionError as error:
-                raise PassingFailure(str(error)) from error
+                raise of_connection(error) from error
             except self._library.APIStatusError as error:
                 words = str(error)
                 other = manner.after(words.lower(), has_schema=question.schema is not None)
@@ -81,22 +81,25 @@ class OpenAiChat(CallingChat):
             else:
                 # Only now: a request that nothing helps, such as too long a one, teaches nothing.
                 self._manner = manner
-                return _reply(completion)
+                return _reply(json_object(content))
 
-    async def _ask(self, question: Question, manner: _Manner, seconds: float) -> Any:
+    async def _ask(self, question: Question, manner: _Manner, seconds: float) -> bytes:
         is_told = question.schema is not None and manner.form != "json_schema"
         system = _with_schema(question) if is_told else question.system
-        more: dict[str, Any] = {manner.limit: question.max_tokens}
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": [{"role": "system", "content": system}, {"role": "user", "content": question.user}],
+            manner.limit: question.max_tokens,
+        }
         if manner.has_temperature:
-            more["temperature"] = 0
+            body["temperature"] = 0
         if question.schema is not None and manner.form != "words":
-            more["response_format"] = _response_format(question, manner.form)
-        return await self._completions.create(
-            model=self.model,
-            messages=[{"role": "system", "content": system}, {"role": "user", "content": question.user}],
-            timeout=self._library.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
-            **more,
+            body["response_format"] = _response_format(question, manner.form)
+        timeout = self._library.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
+        response = await self._client.post(
+            "/chat/completions", cast_to=self._response, body=body, options={"timeout": timeout}
         )
+        return response.content
 
     async def _close(self) -> None:
         await self._client.close()
@@ -122,16 +125,18 @@ def _with_schema(question: Question) -> str:
     return f"{question.system}\n\nAnswer with JSON of this schema, and nothing before or after it:\n{schema}"
 
 
-def _reply(completion: Any) -> Reply:
-    """Some services leave out what the library's types promise, and what is no JSON comes as text."""
-    choices = getattr(completion, "choices", None)
-    if not choices:
-        raise Senseless(f"no choices in {str(completion)[:200]}")
-    message = getattr(choices[0], "message", None)
-    usage = getattr(completion, "usage", None)
+def _reply(completion: dict[str, Any]) -> Reply:
+    """Some services leave out what they should say, and what is no JSON comes as text."""
+    choices = completion.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise Senseless("its answer has no choices")
+    message, usage = choices[0].get("message"), completion.get("usage")
+    text = message.get("content") if isinstance(message, dict) else None
+    model = completion.get("model")
+    usage = usage if isinstance(usage, dict) else {}
     return Reply(
-        text=str(getattr(message, "content", None) or ""),
-        model=str(getattr(completion, "model", None) or ""),
-        input_tokens=int(getattr(usage, "prompt_tokens", None) or 0),
-        output_tokens=int(getattr(usage, "completion_tokens", None) or 0),
+        text=text if isinstance(text, str) else "",
+        model=model if isinstance(model, str) else "",
+        input_tokens=count(usage.get("prompt_tokens")),
+        output_tokens=count(usage.get("completion_tokens")),
     )

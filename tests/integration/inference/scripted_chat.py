@@ -99,11 +99,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def send(self, content: str, *, code: int = 200, kind: str = "application/json", **headers: str) -> None:
         data = content.encode()
+        self.begin(code=code, **headers, kind=kind, Content_Length=str(len(data)))
+        self.wfile.write(data)
+
+    def begin(self, *, code: int = 200, kind: str = "application/json", **headers: str) -> None:
         self.send_response(code)
-        for name, value in {**headers, "Content-Type": kind, "Content-Length": str(len(data))}.items():
+        for name, value in {**headers, "Content-Type": kind}.items():
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
-        self.wfile.write(data)
 
 
 def says(text: str, *, tokens: bool = True) -> Step:
@@ -133,9 +136,41 @@ def status(code: int, words: str = "no", **headers: str) -> Step:
     return step
 
 
-def sends(content: str, kind: str = "application/json") -> Step:
+def sends(content: str, kind: str = "application/json", *, code: int = 200) -> Step:
     def step(handler: Handler, asked: Asked) -> None:
-        handler.send(content, kind=kind)
+        handler.send(content, kind=kind, code=code)
+
+    return step
+
+
+def claims(length: int) -> Step:
+    """The beginning of an answer that is said to be that long."""
+
+    def step(handler: Handler, asked: Asked) -> None:
+        handler.begin(Content_Length=str(length))
+        handler.wfile.write(b"{")
+        handler.close_connection = True
+        handler.server.released.wait()
+
+    return step
+
+
+def chunked(piece: bytes, *, times: int, code: int = 200) -> Step:
+    """This piece so many times, with no word of its length."""
+
+    def step(handler: Handler, asked: Asked) -> None:
+        handler.begin(code=code, Transfer_Encoding="chunked")
+        handler.wfile.write((b"%x\r\n%s\r\n" % (len(piece), piece)) * times + b"0\r\n\r\n")
+
+    return step
+
+
+def compressed(data: bytes, *, code: int = 200) -> Step:
+    """Data that are in the form of gzip, whatever was asked for."""
+
+    def step(handler: Handler, asked: Asked) -> None:
+        handler.begin(code=code, Content_Encoding="gzip", Content_Length=str(len(data)))
+        handler.wfile.write(data)
 
     return step
 

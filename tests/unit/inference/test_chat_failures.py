@@ -32,6 +32,11 @@ def test_these_do_not(code: int) -> None:
         ("soon", 0),
         ("", 0),
         ("Wed, 21 Oct 2015 07:28:00 GMT", 0),
+        ("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", 0),
+        ("Mon, 01 Jan 0001 00:00:00 +2359", 0),
+        ("Mon, 01 Jan 2000 00:00:00 +99999999999999999999", 0),
+        ("1" * 100_000, 0),
+        ("," * 10_000, 0),
     ],
 )
 def test_how_long_a_service_wants_to_be_left_alone(value: str, seconds: float) -> None:
