@@ -7,8 +7,8 @@ will take is in `pace.py`; with it
 
 - a part of a list is cut where the time ends, with those counted that are in the pool already,
 - a whole list is refused at once where it would be done in time alone, and is not with what the others have left to do,
-- and is given up after its first turn on each thread, or later, where twice its time is not enough. It is tried before,
-  since a guess that is never tried is never mended.
+- one that seems too long even alone has its first turn on each thread, since a guess that is never tried is never
+  mended, and is given up after that, or later, where twice its time is not enough; beside others where it is too long.
 
 Scoring locks nothing: the model only reads its weights, and its tokenizer is set up once.
 """
@@ -73,7 +73,7 @@ class CrossEncoderScorer:
         self._section = section
         self._workers = section.threads or os.cpu_count() or 1
         self._pace = Pace()
-        self._counting = threading.Lock()
+        self._admitting, self._counting = threading.Lock(), threading.Lock()
         #: The requests that are being scored or wait for it.
         self._under_way: dict[int, _Asked] = {}
         #: The batches in the pool, and how many seconds of a thread each of them takes.
@@ -140,15 +140,22 @@ class CrossEncoderScorer:
     ) -> PairScores:
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         asked = _Asked(self, query, [text[: self._longest] for text in texts], deadline, partial=partial)
-        with self._counting:
-            self._under_way[id(asked)] = asked
+        if not self._takes(asked):
+            return asked.done(())
         try:
-            if not partial and self._fits(asked) and not self._fits(asked, among=self._others(asked)):
-                return asked.done(())
             return asked.done(self._score_all(asked))
         finally:
             with self._counting:
                 del self._under_way[id(asked)]
+
+    def _takes(self, asked: _Asked) -> bool:
+        """Whether it is taken on. One at a time is decided on, so that what is refused counts for nobody."""
+        with self._admitting:
+            if not asked.partial and self._fits(asked) and not self._fits(asked, among=self._others(asked)):
+                return False
+            with self._counting:
+                self._under_way[id(asked)] = asked
+            return True
 
     def _others(self, asked: _Asked) -> list[_Asked]:
         with self._counting:
@@ -193,9 +200,11 @@ class CrossEncoderScorer:
                 future.cancel()
 
     def _is_hopeless(self, asked: _Asked, *, is_first: bool) -> bool:
-        others = self._others(asked)
-        # Beside others no more is taken on than fits: it was let in only to be measured.
-        return not self._fits(asked, among=others, times=1.0 if others and is_first else _HOPELESS)
+        if is_first and self._others(asked) and not self._fits(asked):
+            # It was let in only to be measured: beside others no more is taken on than fits.
+            return True
+        # Whoever came later does not count: what was taken on is not given up for them.
+        return not self._fits(asked, times=_HOPELESS)
 
     def _submit(self, asked: _Asked, places: Sequence[int]) -> Future[_Batch]:
         future = self._pool.submit(self._score, asked, places)

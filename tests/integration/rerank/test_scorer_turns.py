@@ -166,6 +166,33 @@ def test_beside_others_one_too_long_even_alone_is_only_measured(
     scorer._under_way.clear()
 
 
+def test_what_was_taken_on_is_not_given_up_for_those_who_come_later(
+    scorer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def score(_asked: Any, places: Any) -> Any:
+        scorer._under_way.update((number, asked_by_others(scorer, 100)) for number in range(40))
+        return nothing(places)
+
+    monkeypatch.setattr(scorer, "_score", score)
+    assert len(scorer.scores(query="fox", texts=["fox"] * 40, seconds=30 * BATCH).values) == 40
+    scorer._under_way.clear()
+
+
+def test_what_is_refused_counts_for_nobody(scorer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scorer, "_under_way", {0: asked_by_others(scorer, 100)})
+    counted: list[int] = []
+    fits = scorer._fits
+
+    def seen(asked: Any, **more: Any) -> Any:
+        counted.append(len(scorer._under_way))
+        return fits(asked, **more)
+
+    monkeypatch.setattr(scorer, "_fits", seen)
+    assert len(scorer.scores(query="fox", texts=["fox"] * 4, seconds=3 * BATCH).values) == 0
+    assert counted == [1, 1]
+    scorer._under_way.clear()
+
+
 def test_before_anything_was_learned_nothing_is_refused(scorer: Any, scored: list[tuple[str, int]]) -> None:
     scorer._pace._parts = (0.0, 0.0)
     assert len(scorer.scores(query="fox", texts=["fox"] * 400, seconds=60).values) == 400
