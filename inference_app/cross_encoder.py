@@ -1,7 +1,16 @@
 """Any cross-encoder that sentence-transformers loads, from a folder or the hub.
 
-Requests share a pool of threads, and each has no more batches in it than there are threads: a long request takes its
-turns among the short ones. Scoring locks nothing: the model only reads its weights, and its tokenizer is set up once.
+Requests share a pool of threads by turns. A turn is one batch on one thread, and of no more texts than a tenth of a
+second is enough for, or of one: what has begun cannot be stopped when somebody else comes. No request has more batches
+in the pool than there are threads, so whoever comes waits for about one turn of each of the others. How long something
+will take is in `pace.py`; with it
+
+- a part of a list is cut where the time ends, with those counted that are in the pool already,
+- a whole list is refused at once where it would be done in time alone, and is not with what the others have left to do,
+- one that seems too long even alone has its first turn on each thread, since a guess that is never tried is never
+  mended, and is given up after that, or later, where twice its time is not enough; beside others where it is too long.
+
+Scoring locks nothing: the model only reads its weights, and its tokenizer is set up once.
 """
 
 from __future__ import annotations
@@ -23,6 +32,7 @@ import numpy as np
 from core_app.config import Rerank
 from core_app.errors import Unavailable
 from core_app.ports import PairScores, Vectors
+from inference_app.pace import Pace, tokens_of, tokens_of_pair
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -31,14 +41,12 @@ logger = logging.getLogger(__name__)
 
 #: What is read to learn how fast the model is, before anybody waits: of a usual passage's length.
 _PACE_TEXT = "Every part of the machine is cleaned once a week with warm water, soap and a soft cloth. " * 12
-#: Characters of a token, roughly; and more than any has: a text is cut there before it is cut by tokens.
-_TOKEN_CHARACTERS, _MOST_TOKEN_CHARACTERS = 5, 50
-#: What a pair costs beside its characters, in such.
-_PAIR_CHARACTERS = 100
-#: How much one measurement counts against those of before, and how far it may be from them.
-_FRESHNESS, _FARTHEST = 0.3, 3.0
-#: Where it seems too slow for even one text, it seems a little faster the next time: nothing else would be learned.
-_HOPE = 0.9
+#: More characters than a token has: a text is cut there before it is cut by tokens.
+_MOST_TOKEN_CHARACTERS = 50
+#: Seconds that one batch should take at most.
+_TURN = 0.1
+#: A whole list is given up where so many times the time that is left are not enough.
+_HOPELESS = 2.0
 #: Of the time, so much is planned with.
 _MARGIN = 0.9
 #: What to do about one that does not load.
@@ -64,19 +72,25 @@ class CrossEncoderScorer:
     def __init__(self, section: Rerank) -> None:
         self._section = section
         self._workers = section.threads or os.cpu_count() or 1
-        #: Seconds of one thread for a cost of a thousand, as they were lately.
-        self._pace = 0.0
-        self._counting = threading.Lock()
-        #: What each request costs that is being scored or waits for it.
-        self._under_way: dict[int, float] = {}
+        self._pace = Pace()
+        self._admitting, self._counting = threading.Lock(), threading.Lock()
+        #: The requests that are being scored or wait for it.
+        self._under_way: dict[int, _Asked] = {}
+        #: The batches in the pool, and how many seconds of a thread each of them takes.
+        self._in_pool: dict[Future[_Batch], float] = {}
 
     def batch(self, count: int) -> int:
-        """Texts of one batch, so that each thread has one if there are so many."""
+        """The most texts of one batch, so that each thread has one if there are so many."""
         return max(1, min(self._section.batch_size, math.ceil(count / self._workers)))
 
-    def cost(self, query: str, text: str) -> int:
-        """Of a pair, in characters that the model reads."""
-        return _PAIR_CHARACTERS + min(len(query) + len(text), _TOKEN_CHARACTERS * self._tokens)
+    def costs(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Of each pair, about so many tokens."""
+        of_query = tokens_of(query, self._tokens)
+        return [tokens_of_pair(of_query, text, self._tokens) for text in texts]
+
+    def seconds(self, tokens: float) -> float:
+        """How long one thread seems to take for a batch."""
+        return self._pace.seconds(tokens)
 
     @property
     def _tokens(self) -> int:
@@ -114,8 +128,11 @@ class CrossEncoderScorer:
         self._pool = ThreadPoolExecutor(
             max_workers=self._workers, thread_name_prefix="rerank", initializer=torch.set_num_threads, initargs=(1,)
         )
-        for _ in range(2):  # the first has to find its memory
-            self.scores(query="warm up", texts=[_PACE_TEXT] * self._section.batch_size)
+        for texts in ([_PACE_TEXT] * self._section.batch_size, ["warm up"]):
+            self.scores(query="warm up", texts=texts)
+        self._pace = Pace()  # they had to find their memory
+        for texts in (["warm up"], [_PACE_TEXT] * self._section.batch_size):
+            self.scores(query="warm up", texts=texts)
         logger.info("cross-encoder %s loaded", self.model)
 
     def scores(
@@ -123,51 +140,97 @@ class CrossEncoderScorer:
     ) -> PairScores:
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         asked = _Asked(self, query, [text[: self._longest] for text in texts], deadline, partial=partial)
-        with self._counting:
-            # They take turns: none of them gets further than this one until it is done.
-            others = sum(min(cost, asked.cost) for cost in self._under_way.values())
-            self._under_way[id(asked)] = asked.cost
+        if not self._takes(asked):
+            return asked.done(())
         try:
-            if not partial and others and self._seconds(asked.cost + others) > deadline - time.monotonic():
-                return asked.done(())
             return asked.done(self._score_all(asked))
         finally:
             with self._counting:
                 del self._under_way[id(asked)]
 
-    def _seconds(self, cost: float) -> float:
-        """How long all threads take for it together."""
-        return cost / 1000 * self._pace / self._workers
+    def _takes(self, asked: _Asked) -> bool:
+        """Whether it is taken on. One at a time is decided on, so that what is refused counts for nobody."""
+        with self._admitting:
+            if not asked.partial and self._fits(asked) and not self._fits(asked, among=self._others(asked)):
+                return False
+            with self._counting:
+                self._under_way[id(asked)] = asked
+            return True
+
+    def _others(self, asked: _Asked) -> list[_Asked]:
+        with self._counting:
+            return [other for other in self._under_way.values() if other is not asked]
+
+    def _fits(self, asked: _Asked, *, among: Sequence[_Asked] = (), times: float = 1.0) -> bool:
+        """Whether what is left of it seems to be done in so many times the time that is left."""
+        if math.isinf(asked.deadline):
+            return True
+        now = time.monotonic()
+        own, turn = asked.left()
+        needed = max(own / self._workers, turn)
+        for other in among:
+            theirs, turn = other.left()
+            # They take turns: it gets as far as this one, and by what it has in the pool already.
+            theirs = min(theirs, own + self._workers * turn)
+            needed += min(theirs / self._workers, max(0.0, other.deadline - now))
+        return needed <= times * (asked.deadline - now)
 
     def _score_all(self, asked: _Asked) -> list[_Batch]:
         """The batches that were done in time, in their order."""
         found: list[_Batch] = []
         running: deque[Future[_Batch]] = deque()
+        judged_at = self._workers
         try:
             while True:
                 while len(running) < self._workers and (places := asked.next_places()):
-                    running.append(self._pool.submit(self._score, asked, places))
+                    running.append(self._submit(asked, places))
                 if not running:
                     return found
                 left = asked.deadline - time.monotonic()
                 if not wait([running[0]], None if math.isinf(left) else max(0.0, left)).done:
                     return found
                 found.append(running.popleft().result())
+                asked.finished += len(found[-1].places)
+                if len(found) == judged_at:
+                    if not asked.partial and self._is_hopeless(asked, is_first=judged_at == self._workers):
+                        return found
+                    judged_at *= 2
         finally:
             for future in running:
                 future.cancel()
 
+    def _is_hopeless(self, asked: _Asked, *, is_first: bool) -> bool:
+        if is_first and self._others(asked) and not self._fits(asked):
+            # It was let in only to be measured: beside others no more is taken on than fits.
+            return True
+        # Whoever came later does not count: what was taken on is not given up for them.
+        return not self._fits(asked, times=_HOPELESS)
+
+    def _submit(self, asked: _Asked, places: Sequence[int]) -> Future[_Batch]:
+        future = self._pool.submit(self._score, asked, places)
+        with self._counting:
+            self._in_pool[future] = self.seconds(asked.cost_of(places))
+        future.add_done_callback(self._leave_pool)
+        return future
+
+    def _leave_pool(self, future: Future[_Batch]) -> None:
+        with self._counting:
+            del self._in_pool[future]
+
+    def _wait(self) -> float:
+        """Until a batch would begin: all those in the pool go first, but as many as leave it a thread."""
+        with self._counting:
+            ahead = [seconds for future, seconds in self._in_pool.items() if not future.done()]
+        to_end = max(0, len(ahead) - self._workers + 1)
+        return sum(ahead) / self._workers * to_end / len(ahead) if to_end else 0.0
+
     def fitting(self, asked: _Asked, first: int) -> int:
         """Of the texts from this one on, how many one thread seems to score in the time that is left."""
         seconds = _MARGIN * (asked.deadline - time.monotonic())
-        size = self._section.batch_size
-        for count in range(size, 0, -1):
-            cost = asked.cost_of(range(first, min(first + count, len(asked.texts))))
-            if cost / 1000 * self._pace <= seconds:
-                return count
-        if first == 0 and seconds > 0:
-            self._pace *= _HOPE
-        return 0
+        count = asked.turn(first, seconds - self._wait())
+        if not count and first == 0 and seconds > 0 and not asked.turn(first, seconds):
+            self._pace.hope()
+        return count
 
     def _score(self, asked: _Asked, places: Sequence[int]) -> _Batch:
         import torch  # noqa: PLC0415 - loaded long ago
@@ -177,8 +240,9 @@ class CrossEncoderScorer:
         with torch.inference_mode():
             logits = self._model(features)["scores"].float().reshape(len(places))
             values = self._activation(logits)
-        # Learned from late ones as well, which nobody waits for: else the slow ones would not count.
-        self._learn(asked.cost_of(places), time.monotonic() - began)
+        # By the tokens that it had, not by those it was thought to have: so no language changes what others are thought
+        # to take. Learned from late ones as well, which nobody waits for: else the slow ones would not count.
+        self._pace.learn(features["attention_mask"].numel(), time.monotonic() - began)
         return _Batch(
             places=places,
             logits=logits.numpy(),
@@ -186,17 +250,9 @@ class CrossEncoderScorer:
             tokens=int(features["attention_mask"].sum()),
         )
 
-    def _learn(self, cost: float, seconds: float) -> None:
-        """Two threads at once may lose one measurement of two, which does no harm."""
-        pace = 1000 * seconds / cost
-        if self._pace:
-            pace = min(max(pace, self._pace / _FARTHEST), self._pace * _FARTHEST)
-            pace = (1 - _FRESHNESS) * self._pace + _FRESHNESS * pace
-        self._pace = pace
-
 
 class _Asked:
-    """One request: which batches it is cut into, and what they cost in characters that the model reads."""
+    """One request: which batches it is cut into, and about how many tokens these have."""
 
     def __init__(
         self, scorer: CrossEncoderScorer, query: str, texts: Sequence[str], deadline: float, *, partial: bool
@@ -204,11 +260,12 @@ class _Asked:
         self.query = query
         self.texts = texts
         self.deadline = deadline
+        self.partial = partial
+        #: How many of the texts are done, in the order they are taken in.
+        self.finished = 0
         self._scorer = scorer
-        self._partial = partial
         self._next = 0
-        self._costs = [scorer.cost(query, text) for text in texts]
-        self.cost = float(sum(self._costs))
+        self._costs = scorer.costs(query, texts)
         #: Of about one length together, so that little is padded; where only the first may be done, those first.
         self._order = list(range(len(texts))) if partial else sorted(range(len(texts)), key=self._costs.__getitem__)
 
@@ -216,10 +273,33 @@ class _Asked:
         """Of a batch: each text is padded to the longest."""
         return len(places) * max(self._costs[place] for place in places)
 
+    def turn(self, first: int, seconds: float) -> int:
+        """How many texts from this one on are the largest batch that one thread seems to score in so many seconds."""
+        most = min(self._scorer.batch(len(self.texts)), len(self.texts) - first)
+        longest = 0.0
+        for count, place in enumerate(self._order[first : first + most], 1):
+            longest = max(longest, self._costs[place])
+            if self._scorer.seconds(count * longest) > seconds:
+                return count - 1
+        return most
+
+    def left(self) -> tuple[float, float]:
+        """Seconds of one thread that what is not done seems to take, and the longest of its turns."""
+        total = longest = 0.0
+        first = self.finished
+        while first < len(self.texts):
+            count = max(1, self.turn(first, _TURN))
+            seconds = self._scorer.seconds(self.cost_of(self._order[first : first + count]))
+            total, longest = total + seconds, max(longest, seconds)
+            first += count
+        return total, longest
+
     def next_places(self) -> Sequence[int]:
         """Empty where all are on their way, or no more seem to fit into the time."""
-        size = self._scorer.batch(len(self.texts))
-        if self._partial and not math.isinf(self.deadline) and self._next < len(self.texts):
+        if self._next == len(self.texts):
+            return ()
+        size = max(1, self.turn(self._next, _TURN))
+        if self.partial and not math.isinf(self.deadline):
             size = min(size, self._scorer.fitting(self, self._next))
         places = self._order[self._next : self._next + size]
         self._next = self._next + size if places else len(self.texts)
@@ -228,7 +308,7 @@ class _Asked:
     def done(self, batches: Sequence[_Batch]) -> PairScores:
         """The scores of the first so many; of all or none where a part is of no use."""
         count = sum(len(batch.places) for batch in batches)
-        if not self._partial and count < len(self.texts):
+        if not self.partial and count < len(self.texts):
             count, batches = 0, ()
         logits, values = np.zeros(count, np.float32), np.zeros(count, np.float32)
         for batch in batches:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,9 @@ def loaded(cross_encoder_folder: Path) -> CrossEncoderScorer:
 
 
 @pytest.fixture
-def scorer(loaded: CrossEncoderScorer) -> Iterator[Any]:
-    pace = loaded._pace
-    yield loaded
-    loaded._pace = pace
+def scorer(loaded: CrossEncoderScorer, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(loaded, "_pace", copy(loaded._pace))
+    return loaded
 
 
 def test_scores_are_those_of_the_library(scorer: Any, cross_encoder_folder: Path) -> None:
@@ -54,15 +53,15 @@ def test_many_at_once_get_what_one_alone_gets(scorer: Any) -> None:
 
 @pytest.mark.parametrize("texts", [[""], ["", "Fox", "Tea"]])
 def test_no_request_makes_it_seem_so_slow_that_nobody_is_scored(scorer: Any, texts: list[str]) -> None:
-    before = scorer._pace
+    before = scorer.seconds(48)
     for _ in range(30):
         scorer.scores(query="words and more words " * 190, texts=texts)
-    assert scorer._pace < 20 * before
+    assert scorer.seconds(48) < 20 * before
     assert len(scorer.scores(query="fox", texts=TEXTS, seconds=30).values) == len(TEXTS)
 
 
 def test_one_that_seems_too_slow_is_tried_again_after_a_while(scorer: Any) -> None:
-    scorer._pace *= 1e4
+    scorer._pace._parts = (100.0, 1.0)
     budget = 0.5
     counts = [len(scorer.scores(query="fox", texts=TEXTS, seconds=budget, partial=True).values) for _ in range(200)]
     assert counts[0] == 0
@@ -79,7 +78,7 @@ def test_what_is_late_is_left_out_and_what_was_done_is_kept(scorer: Any, monkeyp
         return score(asked, places)
 
     monkeypatch.setattr(scorer, "_score", slow_at_last)
-    scorer._pace = 1e-9
+    scorer._pace._parts = (1e-9, 1e-12)
     try:
         found = scorer.scores(query="fox", texts=TEXTS, seconds=0.5, partial=True)
         assert len(found.values) == 2, "the first batch"
@@ -87,31 +86,6 @@ def test_what_is_late_is_left_out_and_what_was_done_is_kept(scorer: Any, monkeyp
         assert not go.is_set()
     finally:
         go.set()
-
-
-def test_where_others_take_all_of_the_time_it_is_not_begun(scorer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[Any] = []
-
-    def begin(asked: Any) -> list[Any]:
-        begun.append(asked)
-        return []
-
-    monkeypatch.setattr(scorer, "_score_all", begin)
-    monkeypatch.setattr(scorer, "_under_way", dict.fromkeys(range(40), 1e6))
-    scorer._pace = 1.0
-    assert len(scorer.scores(query="fox", texts=TEXTS, seconds=1).values) == 0
-    assert begun == []
-    scorer._under_way.clear()
-    scorer.scores(query="fox", texts=TEXTS, seconds=1e-6)
-    assert len(begun) == 1, "alone it is tried, however slow it seems"
-
-
-def test_one_that_can_never_be_done_in_time_does_not_shut_the_others_out(
-    scorer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They take turns: beside a thousand long texts, one short text waits for a few batches."""
-    monkeypatch.setattr(scorer, "_under_way", {0: 1e9})
-    assert len(scorer.scores(query="fox", texts=["red fox"], seconds=30).values) == 1
 
 
 def test_a_text_far_longer_than_the_model_reads_is_cut_before_it_is_taken_apart(
