@@ -8,8 +8,9 @@ twice as many.
     share     = sum over identifiers of rarity(t) mass'(t) / sum over all terms of mass'(t)
     lexical weight of the fusion = LEAST + (MOST - LEAST) share
 
-`rest` is the mass of all that is no identifier, and mass' the mass with the new weights, and `part` that of
-`stores_app.lexical.names`. So a rare one counts at least BOOST times, and as much as all other words together. A query without one is standard BM25 and weighs both legs alike.
+`rest` is the mass of all that is no identifier, and mass' the mass with the new weights; `part` is that of
+`stores_app.lexical.names`. So a rare one counts at least BOOST times, and as much as all other words together. A query
+without one is standard BM25 and weighs both legs alike.
 """
 
 from __future__ import annotations
