@@ -181,7 +181,9 @@ class Rerank(Section):
     cross_encoder_path: str = Field(
         "", description="A folder with a cross-encoder, which wins over `CrossEncoder`; nothing is downloaded."
     )
-    batch_size: Annotated[int, Field(ge=1, le=256)] = Field(8, description="Passages that are scored together.")
+    batch_size: Annotated[int, Field(ge=1, le=256)] = Field(
+        8, description="Passages that are scored together, at most: a turn takes about a tenth of a second."
+    )
     threads: Annotated[int, Field(ge=0, le=256)] = Field(
         0, description="Batches that are scored at a time, each on one thread; 0 means one for each core."
     )
