@@ -8,7 +8,7 @@ are compared as parts of what a query could get in its corpus:
 
 `names` is what the names that c has can add, w(t) idf(t) each, `known` the same of all other words of the query that
 c has, and `unknown` of those that it lacks and another corpus has, as if it had them once. Words are those that were
-written, for each language has stems of its own; one that says nothing in some language, as `the`, is lacking nowhere.
+written, for each language has stems of its own; one that says nothing in a language, as `the`, is not lacking there.
 `worth` is what a name counts where all other words of the query together count 1: its rarity in c, and more where it is
 made of words (`AskedTerm.worth`). So units are the same in every corpus: a corpus that knows one word of a question is
 not better for that, a name says nothing where everything has it, and one alone stays as it is.
@@ -27,7 +27,11 @@ Corpus = TypeVar("Corpus", bound=Hashable)
 
 def factors(asked: Mapping[Corpus, Sequence[AskedTerm]]) -> dict[Corpus, float]:
     """What the scores of each corpus are multiplied by, at least 1; `asked` has the query's terms as each has them."""
-    words = _words_to_know([terms for terms in asked.values() if terms])
+    everything = [term for terms in asked.values() for term in terms]
+    known = {word for term in everything if term.chunks for word in term.words}
+    names = {word for term in everything if term.rarity for word in term.words}
+    # What no corpus has says nothing of any of them, and a name is no ordinary word where it is lacking either.
+    words = known - names
     found = {corpus: _units_of_a_score(terms, words=words) for corpus, terms in asked.items()}
     least = min((factor for factor in found.values() if factor), default=1.0)
     return {corpus: factor / least if factor else 1.0 for corpus, factor in found.items()}
@@ -41,7 +45,8 @@ def together(asked: Mapping[Corpus, Sequence[AskedTerm]], scaled: Mapping[Corpus
     found: dict[str, AskedTerm] = {}
     covered: set[str] = set()
     for term in sorted(everything, key=_standing, reverse=True):
-        if not covered.issuperset(term.words):
+        # What a corpus has is listed with its own stem, and what none of them has once.
+        if term.chunks or not covered.issuperset(term.words):
             covered.update(term.words)
             found.setdefault(term.term, term)
     return [found[term] for term in sorted(found)]
@@ -49,19 +54,6 @@ def together(asked: Mapping[Corpus, Sequence[AskedTerm]], scaled: Mapping[Corpus
 
 def _standing(term: AskedTerm) -> tuple[float, int, float, float, str]:
     return _mass(term), term.chunks, term.idf, term.rarity, term.term
-
-
-def _words_to_know(asked: Sequence[Sequence[AskedTerm]]) -> set[str]:
-    """What some corpus has and what it costs one to lack.
-
-    What no corpus has says nothing of any of them, and a name is no ordinary word where it is lacking either.
-    """
-    everything = [term for terms in asked for term in terms]
-    known = {word for term in everything if term.chunks for word in term.words}
-    names = {word for term in everything if term.rarity for word in term.words}
-    for terms in asked:
-        known.intersection_update(word for term in terms for word in term.words)
-    return known - names
 
 
 def _units_of_a_score(terms: Sequence[AskedTerm], *, words: Collection[str]) -> float:

@@ -90,14 +90,15 @@ class _Asked:
             return None
         words: dict[str, tuple[str, ...]] = {}
         for term in asked:
-            words[term.term] = (*words.get(term.term, ()), term.word)
+            others = words.get(term.term, ())
+            words[term.term] = others if term.word in others else (*others, term.word)
         terms = sorted(words)
         segments = Segments.in_use(collection_ids, language=bm25.language)
         impacts = segments.impacts(terms, bm25)
         chunks = {term: found.chunks for term, found in impacts.items()}
         rarities = names.rarities(asked, chunks)
         least = {name: impacts[name].least for name in names.made_of_words(asked, rarities)}
-        parts = names.parts(rarities, chunks=chunks, least=least)
+        parts = names.parts(rarities, least=least)
         idfs = {term: scoring.idf(chunks=segments.corpus.chunks, df=df) for term, df in chunks.items()}
         return cls(
             bm25=bm25,

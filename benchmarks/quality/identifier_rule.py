@@ -52,7 +52,7 @@ def weigh(words: Words, text: str, rule: Rule) -> Weighed:
     masses = {term: weight * words.idf(term) for term, weight in known.items()}
     rest = sum(mass for term, mass in masses.items() if term not in rarities)
     least = {term: words.impacts(term).least for term in names.made_of_words(asked, rarities)}
-    parts = names.parts(rarities, chunks={term: words.df(term) for term in rarities}, least=least)
+    parts = names.parts(rarities, least=least)
     boosts = {
         term: 1 + rarity * (max(rule.boost, rule.dominance * rest / masses[term] / parts[term]) - 1)
         for term, rarity in rarities.items()

@@ -9,10 +9,10 @@ wholly in up to RARE chunks, half in twice as many.
 `rest` is the mass of all that is no name, more than these words can add to any score. So a rare name counts BOOST times
 or more, and as much as all other words together. Where it is made of words, `part` is the smallest share of its mass
 that it adds to a chunk (`bm25.Impacts`), but LEAST at least: then no repetition of the other words outranks it, in
-chunks up to some ten times as long as others. It is OF_CODES for a code, letters with digits (`E501`) in no more than
-FEW chunks, which counts twice the other words and so stays first where meaning has a say: what the other words are
-about is often the neighbour in a list of codes. It is 1 for other names (`IL-10`, `1040`, `mRNA`): in prose they are
-words like others. A query without a name is standard BM25. Measured in docs/benchmarks.md.
+chunks up to some ten times as long as others. It is OF_CODES for a code, letters with three digits or more
+(`E501`, not `500kg`), which counts twice the other words and so stays first where meaning has a say: what the other
+words are about is often the neighbour in a list of codes. It is 1 for other names (`IL-10`, `1040`, `mRNA`): in prose
+they are words like others. A query without a name is standard BM25. Measured in docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ RARE = 10
 BOOST = 2.0
 LEAST = 0.1
 OF_CODES = 0.5
-FEW = 3
 #: Shorter ones, such as `1a`, name nothing.
 _SHORTEST = 3
 _DIGIT = re.compile(r"\d")
-_LETTER = re.compile(r"[^\W\d_]")
+#: Letters and three digits; neither a plain number nor one with its unit.
+_CODE = re.compile(r"(?!\d+[^\W\d_]*\Z)(?=.*[^\W\d_])(?:.*\d){3}", re.DOTALL)
 #: A year is said of everything.
 _NUMBER = re.compile(r"\d{1,3}|(?:19|20)\d\d|\d+[.-]\d+")
 
@@ -54,13 +54,13 @@ def made_of_words(asked: Iterable[QueryTerm], rarities: Mapping[str, float]) -> 
     return {name for name in rarities if "." in name or "_" in name or (words[name] > 1 and "-" not in name)}
 
 
-def parts(rarities: Mapping[str, float], *, chunks: Mapping[str, int], least: Mapping[str, float]) -> dict[str, float]:
+def parts(rarities: Mapping[str, float], *, least: Mapping[str, float]) -> dict[str, float]:
     """Of each name what its mass is divided by; `least` has those that are `made_of_words`: above 0, below 1."""
 
     def part(name: str) -> float:
         if name in least:
             return max(LEAST, least[name])
-        return OF_CODES if chunks[name] <= FEW and _DIGIT.search(name) and _LETTER.search(name) else 1.0
+        return OF_CODES if _CODE.match(name) else 1.0
 
     return {name: part(name) for name in rarities}
 
@@ -87,9 +87,9 @@ def worths(
     """What each name counts where all other words together count 1, as `raised` has them.
 
     A name that is made of words counts twice what it takes to be before whatever has those alone, so that it is also
-    where it is one part of a sum.
+    where it is one part of a sum. Others count as much wherever they are rare.
     """
-    return {name: rarity * (2.0 if name in made_of_words else 1.0) / parts[name] for name, rarity in rarities.items()}
+    return {name: rarity * (2.0 / parts[name] if name in made_of_words else 1.0) for name, rarity in rarities.items()}
 
 
 def _has_number(term: str) -> bool:

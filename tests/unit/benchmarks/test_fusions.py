@@ -94,7 +94,7 @@ def test_the_rule_that_is_measured_is_the_one_that_is_shipped(text: str) -> None
     rarities = names.rarities(asked, chunks)
     idfs = {term: words.idf(term) for term in chunks}
     least = {name: words.impacts(name).least for name in names.made_of_words(asked, rarities)}
-    parts = names.parts(rarities, chunks=chunks, least=least)
+    parts = names.parts(rarities, least=least)
     shipped = names.raised(weights(asked, chunks), idfs=idfs, rarities=rarities, parts=parts)
     terms = [
         AskedTerm(term=term, weight=weight, chunks=chunks[term], idf=idfs[term], rarity=rarities.get(term, 0.0))
