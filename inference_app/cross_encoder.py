@@ -7,8 +7,8 @@ will take is in `pace.py`; with it
 
 - a part of a list is cut where the time ends, with those counted that are in the pool already,
 - a whole list is refused at once where it would be done in time alone, and is not with what the others have left to do,
-- one that seems too long even alone has its first turn on each thread, since a guess that is never tried is never
-  mended, and is given up after that, or later, where twice its time is not enough; beside others where it is too long.
+- one that seems too long even alone is begun, since a guess that is never tried is never mended, and is given up where
+  twice the time would not be enough as fast as it goes: after a tenth of its time, and then again and again.
 
 Scoring locks nothing: the model only reads its weights, and its tokenizer is set up once.
 """
@@ -47,6 +47,8 @@ _MOST_TOKEN_CHARACTERS = 50
 _TURN = 0.1
 #: A whole list is given up where so many times the time that is left are not enough.
 _HOPELESS = 2.0
+#: Of its time, it is looked at each time that so much is over.
+_JUDGED = 0.1
 #: Of the time, so much is planned with.
 _MARGIN = 0.9
 #: What to do about one that does not load.
@@ -161,8 +163,8 @@ class CrossEncoderScorer:
         with self._counting:
             return [other for other in self._under_way.values() if other is not asked]
 
-    def _fits(self, asked: _Asked, *, among: Sequence[_Asked] = (), times: float = 1.0) -> bool:
-        """Whether what is left of it seems to be done in so many times the time that is left."""
+    def _fits(self, asked: _Asked, *, among: Sequence[_Asked] = ()) -> bool:
+        """Whether what is left of it seems to be done in the time that is left."""
         if math.isinf(asked.deadline):
             return True
         now = time.monotonic()
@@ -173,13 +175,15 @@ class CrossEncoderScorer:
             # They take turns: it gets as far as this one, and by what it has in the pool already.
             theirs = min(theirs, own + self._workers * turn)
             needed += min(theirs / self._workers, max(0.0, other.deadline - now))
-        return needed <= times * (asked.deadline - now)
+        return needed <= asked.deadline - now
 
     def _score_all(self, asked: _Asked) -> list[_Batch]:
         """The batches that were done in time, in their order."""
         found: list[_Batch] = []
         running: deque[Future[_Batch]] = deque()
-        judged_at = self._workers
+        began = time.monotonic()
+        step = _JUDGED * (asked.deadline - began)
+        judged_at = began + step
         try:
             while True:
                 while len(running) < self._workers and (places := asked.next_places()):
@@ -191,20 +195,13 @@ class CrossEncoderScorer:
                     return found
                 found.append(running.popleft().result())
                 asked.finished += len(found[-1].places)
-                if len(found) == judged_at:
-                    if not asked.partial and self._is_hopeless(asked, is_first=judged_at == self._workers):
+                if time.monotonic() >= judged_at:
+                    if not asked.partial and asked.is_hopeless(began):
                         return found
-                    judged_at *= 2
+                    judged_at = time.monotonic() + step
         finally:
             for future in running:
                 future.cancel()
-
-    def _is_hopeless(self, asked: _Asked, *, is_first: bool) -> bool:
-        if is_first and self._others(asked) and not self._fits(asked):
-            # It was let in only to be measured: beside others no more is taken on than fits.
-            return True
-        # Whoever came later does not count: what was taken on is not given up for them.
-        return not self._fits(asked, times=_HOPELESS)
 
     def _submit(self, asked: _Asked, places: Sequence[int]) -> Future[_Batch]:
         future = self._pool.submit(self._score, asked, places)
@@ -293,6 +290,16 @@ class _Asked:
             total, longest = total + seconds, max(longest, seconds)
             first += count
         return total, longest
+
+    def is_hopeless(self, began: float) -> bool:
+        """Whether what is left would take far more than the time that is left, as fast as it went since it began.
+
+        By itself alone: guesses that are wrong for a language are wrong for all of its texts, and cancel out.
+        """
+        now = time.monotonic()
+        done = sum(self._costs[place] for place in self._order[: self.finished])
+        left = sum(self._costs) - done
+        return (now - began) * left > _HOPELESS * (self.deadline - now) * done
 
     def next_places(self) -> Sequence[int]:
         """Empty where all are on their way, or no more seem to fit into the time."""
