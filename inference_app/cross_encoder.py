@@ -7,8 +7,8 @@ will take is in `pace.py`; with it
 
 - a part of a list is cut where the time ends, with those counted that are in the pool already,
 - a whole list is refused at once where it would be done in time alone, and is not with what the others have left to do,
-- one that seems too long even alone is begun, since a guess that is never tried is never mended, and is given up where
-  twice the time would not be enough as fast as it goes: after a tenth of its time, and then again and again.
+- one that seems too long even alone is begun, since a guess that is never tried is never mended, and what is taken on
+  is not given up before its time is over.
 
 Scoring locks nothing: the model only reads its weights, and its tokenizer is set up once.
 """
@@ -45,10 +45,6 @@ _PACE_TEXT = "Every part of the machine is cleaned once a week with warm water, 
 _MOST_TOKEN_CHARACTERS = 50
 #: Seconds that one batch should take at most.
 _TURN = 0.1
-#: A whole list is given up where so many times the time that is left are not enough.
-_HOPELESS = 2.0
-#: Of its time, it is looked at each time that so much is over.
-_JUDGED = 0.1
 #: Of the time, so much is planned with.
 _MARGIN = 0.9
 #: What to do about one that does not load.
@@ -181,9 +177,6 @@ class CrossEncoderScorer:
         """The batches that were done in time, in their order."""
         found: list[_Batch] = []
         running: deque[Future[_Batch]] = deque()
-        began = time.monotonic()
-        step = _JUDGED * (asked.deadline - began)
-        judged_at = began + step
         try:
             while True:
                 while len(running) < self._workers and (places := asked.next_places()):
@@ -195,10 +188,6 @@ class CrossEncoderScorer:
                     return found
                 found.append(running.popleft().result())
                 asked.finished += len(found[-1].places)
-                if time.monotonic() >= judged_at:
-                    if not asked.partial and asked.is_hopeless(began):
-                        return found
-                    judged_at = time.monotonic() + step
         finally:
             for future in running:
                 future.cancel()
@@ -290,16 +279,6 @@ class _Asked:
             total, longest = total + seconds, max(longest, seconds)
             first += count
         return total, longest
-
-    def is_hopeless(self, began: float) -> bool:
-        """Whether what is left would take far more than the time that is left, as fast as it went since it began.
-
-        By itself alone: guesses that are wrong for a language are wrong for all of its texts, and cancel out.
-        """
-        now = time.monotonic()
-        done = sum(self._costs[place] for place in self._order[: self.finished])
-        left = sum(self._costs) - done
-        return (now - began) * left > _HOPELESS * (self.deadline - now) * done
 
     def next_places(self) -> Sequence[int]:
         """Empty where all are on their way, or no more seem to fit into the time."""

@@ -9,8 +9,8 @@ wholly in up to RARE chunks, half in twice as many.
 `rest` is the mass of all that is no name, more than these words can add to any score. So a rare name counts BOOST times
 or more, and as much as all other words together. Where it is made of words, `part` is the smallest share of its mass
 that it adds to a chunk (`bm25.Impacts`), but LEAST at least: then no repetition of the other words outranks it, in
-chunks up to some ten times as long as others. It is OF_CODES for a code, letters with three digits or more
-(`E501`, not `500kg`), which counts twice the other words and so stays first where meaning has a say: what the other
+chunks up to some ten times as long as others. It is OF_CODES for a code, letters before three digits or more (`E501`,
+`ORA-00942`, not `500kg`), which counts twice the other words and so stays first where meaning has a say: what the other
 words are about is often the neighbour in a list of codes. It is 1 for other names (`IL-10`, `1040`, `mRNA`): in prose
 they are words like others. A query without a name is standard BM25. Measured in docs/benchmarks.md.
 """
@@ -30,8 +30,8 @@ OF_CODES = 0.5
 #: Shorter ones, such as `1a`, name nothing.
 _SHORTEST = 3
 _DIGIT = re.compile(r"\d")
-#: Letters and three digits; neither a plain number nor one with its unit.
-_CODE = re.compile(r"(?!\d+[^\W\d_]*\Z)(?=.*[^\W\d_])(?:.*\d){3}", re.DOTALL)
+#: Not `500kg`, `18h00`, `1920x1080` or `200-page`, which are said of anything.
+_CODE = re.compile(r"[^\W\d_]+-?\d{3}")
 #: A year is said of everything.
 _NUMBER = re.compile(r"\d{1,3}|(?:19|20)\d\d|\d+[.-]\d+")
 

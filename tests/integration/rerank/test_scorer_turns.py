@@ -150,38 +150,6 @@ def test_what_others_have_no_time_for_is_not_counted(
     scorer._under_way.clear()
 
 
-class Clock:
-    """Time that passes when a batch is scored."""
-
-    def __init__(self, seconds: float) -> None:
-        self.now, self.seconds, self.batches = 1000.0, seconds, 0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def score(self, _asked: Any, places: Any) -> Any:
-        self.now += self.seconds
-        self.batches += 1
-        return nothing(places)
-
-
-@pytest.mark.parametrize(("seconds", "is_done"), [(10.0, False), (1.0, False), (0.1, True)])
-@pytest.mark.parametrize("others", [0, 1])
-def test_what_takes_far_too_long_is_given_up_by_its_own_progress(
-    scorer: Any, monkeypatch: pytest.MonkeyPatch, seconds: float, is_done: bool, others: int
-) -> None:
-    """Whatever it was thought to take: each of these is thought to take days."""
-    clock = Clock(seconds)
-    monkeypatch.setattr(cross_encoder, "time", clock)
-    monkeypatch.setattr(scorer, "_score", clock.score)
-    monkeypatch.setattr(scorer, "_under_way", {n: asked_by_others(scorer, 1) for n in range(others)})
-    found = scorer.scores(query="fox", texts=["fox"] * 400, seconds=60)
-    assert len(found.values) == (400 if is_done else 0)
-    if not is_done:
-        assert clock.batches <= 0.2 * 60 / seconds + 4, "not for as long as it had time"
-    scorer._under_way.clear()
-
-
 def test_what_was_taken_on_is_not_given_up_for_those_who_come_later(
     scorer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

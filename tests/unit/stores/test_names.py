@@ -57,7 +57,13 @@ def test_the_less_rare_a_name_the_less_it_is_raised(chunks: int, rarity: float) 
 
 @pytest.mark.parametrize(
     ("name", "chunks", "times"),
-    [("e4711", 1, 2.0), ("e4711", 10, 2.0), ("42p01", 1, 2.0), ("e47", 1, 1.0), ("500kg", 1, 1.0), ("4711", 1, 1.0)],
+    [
+        ("e501", 1, 2.0),
+        ("e501", 10, 2.0),
+        ("ora-00942", 1, 2.0),
+        ("cve-2024-1234", 1, 2.0),
+        *((name, 1, 1.0) for name in ("e47", "500kg", "4711", "18h00", "1920x1080", "100m2", "200-page", "mp3")),
+    ],
 )
 def test_c_req_002_a_code_counts_twice_all_other_words(name: str, chunks: int, times: float) -> None:
     """So that what is said of its neighbour, and is near in meaning too, does not come before it."""
