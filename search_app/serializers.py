@@ -182,6 +182,9 @@ class AskedTermSerializer(serializers.Serializer[Any]):
     idf = serializers.FloatField()
     rarity = serializers.FloatField(help_text="How rare a name it is, such as `snake_case`; 0 for ordinary words.")
     worth = serializers.FloatField(help_text="What a name counts, where all other words of the query count 1.")
+    words = serializers.ListField(
+        child=serializers.CharField(), help_text="What was written for it, the same in every language."
+    )
 
 
 class StageSerializer(serializers.Serializer[Any]):
