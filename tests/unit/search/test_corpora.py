@@ -85,6 +85,13 @@ def test_stems_of_several_languages_are_one_word() -> None:
     ]
 
 
+def test_every_stem_that_a_corpus_has_is_listed() -> None:
+    """Hits of each are explained by their own; what no corpus has is listed once."""
+    asked = {"en": [term("player"), lacking("fuzzi", "fuzzy")], "de": [term("play", "player"), lacking("fuzzy")]}
+    found = [one.term for one in together(asked, {"en": 1.0, "de": 1.0})]
+    assert found == ["fuzzy", "play", "player"]
+
+
 def test_a_corpus_that_has_no_word_of_a_query_changes_nothing() -> None:
     """That `car` says nothing in French makes it no less lacking in German."""
     english, german = [term("car"), term("winter")], [lacking("car"), term("winter")]

@@ -73,6 +73,13 @@ def test_c_req_002_a_code_counts_twice_all_other_words(name: str, chunks: int, t
     assert masses.pop(name) == pytest.approx(times * sum(masses.values()))
 
 
+def test_a_code_counts_as_much_wherever_it_is_rare() -> None:
+    """What several corpora compare: that it is first in one sum is no reason to be before another corpus's answer."""
+    rarities, least = {"e501": 1.0, "il-10": 0.5, "a.b": 1.0}, {"a.b": 0.25}
+    parts = names.parts(rarities, least=least)
+    assert names.worths(rarities, parts=parts, made_of_words=least) == {"e501": 1.0, "il-10": 0.5, "a.b": 8.0}
+
+
 @pytest.mark.parametrize(
     ("query", "known", "expected"),
     [
