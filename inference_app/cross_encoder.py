@@ -149,15 +149,13 @@ class CrossEncoderScorer:
     def _takes(self, asked: _Asked) -> bool:
         """Whether it is taken on. One at a time is decided on, so that what is refused counts for nobody."""
         with self._admitting:
-            if not asked.partial and self._fits(asked) and not self._fits(asked, among=self._others(asked)):
+            with self._counting:
+                others = list(self._under_way.values())
+            if not asked.partial and self._fits(asked) and not self._fits(asked, among=others):
                 return False
             with self._counting:
                 self._under_way[id(asked)] = asked
             return True
-
-    def _others(self, asked: _Asked) -> list[_Asked]:
-        with self._counting:
-            return [other for other in self._under_way.values() if other is not asked]
 
     def _fits(self, asked: _Asked, *, among: Sequence[_Asked] = ()) -> bool:
         """Whether what is left of it seems to be done in the time that is left."""
