@@ -89,7 +89,7 @@ def holds_directions(space: Space) -> bool:
 
 @lru_cache(maxsize=1000)
 def whole(name: str, /, *, space: Space, watermark: int = 0) -> str:
-    """The text of a statement that has no other parts: putting one together takes a tenth of a millisecond."""
+    """The text of a statement that has no other parts, put together once."""
     return composed(name, space=space, watermark=watermark).as_string()
 
 
