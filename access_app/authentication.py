@@ -13,6 +13,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from access_app.acting import identify
 from access_app.models import Verb
 from access_app.services import EVERYTHING, Caller, authenticate
 from core_app.errors import NotAllowed, NotAuthenticated
@@ -30,6 +31,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         if presented is not None:
             return None, authenticate(presented=presented)
         if is_keyless(request):
+            identify(EVERYTHING.name)
             return None, EVERYTHING
         return None
 

@@ -1,14 +1,56 @@
-"""Staff users of the console and the keys that applications send."""
+"""Staff users of the console and what they reach, the keys that applications send, and what was changed by whom."""
 
 from __future__ import annotations
 
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import AbstractUser, Group
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils import timezone
+
+from access_app.acting import Door
+
+MAX_PATTERN_LENGTH = 512
+
+
+def patterns_field() -> ArrayField[list[str], list[str]]:
+    """Names of collections or patterns such as `team-*`; `*` means all. Empty means none."""
+    return ArrayField(models.CharField(max_length=MAX_PATTERN_LENGTH), default=list, blank=True)
 
 
 class User(AbstractUser):
     """A person who logs in to the console. Custom from the first migration, so that it can grow."""
+
+    #: Where the permissions hold that are given to the user directly; those of groups hold where the groups' do.
+    collections = patterns_field()
+
+
+class Reach(models.Model):
+    """Where the permissions of a group hold. A group without one reaches nothing."""
+
+    group = models.OneToOneField(Group, primary_key=True, on_delete=models.CASCADE, related_name="reach")
+    collections = patterns_field()
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.group}: {', '.join(self.collections) or 'nothing'}"
+
+
+class BuiltInGroup(models.Model):
+    """A group that Ragsite made, and what it has ever given it: what was taken away since stays away."""
+
+    role = models.CharField(max_length=32, primary_key=True)
+    #: Null once an administrator has deleted it: it is not made again.
+    group = models.OneToOneField(Group, null=True, on_delete=models.SET_NULL, related_name="built_in")
+    #: As `app.codename`.
+    given = ArrayField(models.CharField(max_length=200), default=list)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return self.role
 
 
 class Verb(models.TextChoices):
@@ -41,3 +83,51 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix})"
+
+
+class AuditEntry(models.Model):
+    """One change: who, when, by which door, to what, and what it was before and after. Written once, by `audit.record`.
+
+    Names and ids only, no foreign keys: what was changed may go, and that it was changed is still known. A trigger
+    refuses UPDATE.
+    """
+
+    class Outcome(models.TextChoices):
+        """What came of it."""
+
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed"
+
+    at = models.DateTimeField(default=timezone.now)
+    #: The user's name, the key's name and prefix, `cli:` and the name at the operating system, or the task.
+    actor = models.TextField()
+    door = models.CharField(max_length=8, choices=Door.choices)
+    request_id = models.CharField(max_length=64, blank=True)
+    #: What was done, as `subject.verb`; `audit_words.ACTIONS` has the words for people.
+    action = models.CharField(max_length=64)
+    #: As `app.model`, with its key and what it was called.
+    object_type = models.CharField(max_length=100)
+    object_id = models.CharField(max_length=64, blank=True)
+    object_name = models.TextField(blank=True)
+    #: The name that its collection had then; empty where it belongs to none.
+    collection = models.TextField(blank=True)
+    #: What changed, bounded in size; null where there was or is nothing.
+    before = models.JSONField(null=True)
+    after = models.JSONField(null=True)
+    outcome = models.CharField(max_length=8, choices=Outcome.choices, default=Outcome.DONE)
+
+    class Meta:
+        verbose_name = "audit entry"
+        verbose_name_plural = "audit log"
+        default_permissions = ("view",)
+        ordering = ("-at", "-id")
+        indexes = [
+            # Each list of the console, newest first, in keyset pages.
+            models.Index(fields=["at", "id"], name="audit_newest"),
+            models.Index(fields=["object_type", "object_id", "at", "id"], name="audit_of_object"),
+            models.Index(fields=["collection", "at", "id"], name="audit_of_collection"),
+            models.Index(fields=["actor", "at", "id"], name="audit_of_actor"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.object_name}"

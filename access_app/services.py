@@ -9,19 +9,21 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
 
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from access_app.models import ApiKey, Verb
+from access_app.acting import identify
+from access_app.audit import record
+from access_app.models import MAX_PATTERN_LENGTH, ApiKey, Verb
+from access_app.patterns import reaches
 from core_app.errors import InvalidInput, NotAllowed, NotAuthenticated
 
 _FORM = re.compile(r"rs_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 #: `last_used_at` is for people: once a minute is often enough, and keeps reads from becoming writes.
 _LAST_USED_RESOLUTION = timedelta(minutes=1)
 _MAX_NAME_LENGTH = 200
-_MAX_PATTERN_LENGTH = 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +40,7 @@ class Caller:
 
     def reaches(self, collection: str) -> bool:
         """Whether a collection is within scope: `*` stands for any run of characters, nothing else does."""
-        return any(_pattern(pattern).fullmatch(collection) for pattern in self.collections)
+        return reaches(self.collections, collection)
 
     def require(self, verb: Verb, collection: str | None = None) -> None:
         """Raise NotAllowed unless `may`."""
@@ -66,26 +68,29 @@ def create_key(
         raise InvalidInput("Name at least one collection or pattern; '*' means all.", code="invalid_scope")
     if not name.strip() or any("\x00" in text or len(text) > most for text, most in _texts(name, collections)):
         raise InvalidInput(
-            f"Give the key a name of 1 to {_MAX_NAME_LENGTH} characters, "
-            f"and patterns of at most {_MAX_PATTERN_LENGTH}.",
+            f"Give the key a name of 1 to {_MAX_NAME_LENGTH} characters, and patterns of at most {MAX_PATTERN_LENGTH}.",
             code="invalid_name",
         )
     prefix = secrets.token_hex(6)
     secret = secrets.token_urlsafe(32)
-    key = ApiKey.objects.create(
-        name=name,
-        prefix=prefix,
-        secret_hash=_digest(secret),
-        verbs=sorted(set(verbs)),
-        collections=list(dict.fromkeys(collections)),
-        expires_at=expires_at,
-    )
+    with transaction.atomic():
+        key = ApiKey.objects.create(
+            name=name,
+            prefix=prefix,
+            secret_hash=_digest(secret),
+            verbs=sorted(set(verbs)),
+            collections=list(dict.fromkeys(collections)),
+            expires_at=expires_at,
+        )
+        record("key.made", key, after={"verbs": key.verbs, "collections": key.collections, "expires_at": expires_at})
     return key, f"rs_{prefix}_{secret}"
 
 
 def revoke_key(*, key: ApiKey) -> None:
     """Refuse this key from now on. One that is revoked already keeps its first date."""
-    ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=timezone.now())
+    with transaction.atomic():
+        if ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=timezone.now()):
+            record("key.revoked", key)
 
 
 def authenticate(*, presented: str, now: datetime | None = None) -> Caller:
@@ -106,22 +111,13 @@ def authenticate(*, presented: str, now: datetime | None = None) -> Caller:
     if key.last_used_at is None or now - key.last_used_at > _LAST_USED_RESOLUTION:
         stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - _LAST_USED_RESOLUTION)
         ApiKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
+    identify(str(key))
     return Caller(name=key.name, verbs=frozenset(key.verbs), collections=tuple(key.collections))
 
 
 def _texts(name: str, collections: Sequence[str]) -> list[tuple[str, int]]:
     """What a key is described by, with the most characters of each."""
-    return [(name, _MAX_NAME_LENGTH), *((pattern, _MAX_PATTERN_LENGTH) for pattern in collections)]
-
-
-@lru_cache(maxsize=1024)
-def _pattern(pattern: str) -> re.Pattern[str]:
-    """A scope as an expression; atomic groups keep many stars from taking more than linear time each."""
-    head, *rest = pattern.split("*")
-    if not rest:
-        return re.compile(re.escape(head))
-    middle = "".join(f"(?>.*?{re.escape(part)})" for part in rest[:-1] if part)
-    return re.compile(f"{re.escape(head)}{middle}.*{re.escape(rest[-1])}", re.DOTALL)
+    return [(name, _MAX_NAME_LENGTH), *((pattern, MAX_PATTERN_LENGTH) for pattern in collections)]
 
 
 def _digest(secret: str) -> bytes:

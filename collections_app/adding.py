@@ -11,7 +11,9 @@ from typing import Any
 import msgspec
 from django.db import connection, transaction
 
-from collections_app.models import Collection
+from access_app.audit import record
+from collections_app.disabling import set_aside
+from collections_app.models import Chunk, Collection
 from collections_app.removing import Stored, remove
 from collections_app.services import (
     bound_waiting,
@@ -84,12 +86,15 @@ def add_chunks(*, collection_name: str, chunks: Sequence[NewChunk], embeddings: 
             found = get_or_create_default(name=collection_name)
             collection = lock_collection(collection_id=found.pk)
             space = _space(collection, dimension=vectors.shape[1])
+            disabled = _disabled(collection, list(last))
             rows = _replace(collection, last, chunks, vectors)
             copy("collections_app", "add_chunks", types=_TYPES, rows=_copied(collection, rows))
             store(collection.store).add(
                 space=space, language=collection.language, chunks=_indexed(rows), prepared=prepared
             )
+            _disable_again(collection, rows, disabled)
             touch(collection=collection)
+            record("chunks.added", collection, after={"chunks": len(rows)})
     return Added(collection=collection, ids=ids, count=len(last))
 
 
@@ -109,6 +114,25 @@ def _replace(
         )
         for chunk_id, (external_id, index) in zip(_next_ids(len(last)), last.items(), strict=True)
     ]
+
+
+def _disabled(collection: Collection, external_ids: list[str]) -> dict[str, Chunk]:
+    """Those of the chunks with these ids that no search finds."""
+    found = Chunk.objects.filter(collection=collection, disabled_at__isnull=False, external_id__in=external_ids)
+    return {chunk.external_id: chunk for chunk in found}
+
+
+def _disable_again(collection: Collection, rows: Sequence[_Row], disabled: Mapping[str, Chunk]) -> None:
+    """What comes again as it was stays disabled; another text does not."""
+    same = {
+        row.chunk_id: disabled[row.external_id].disabled_at
+        for row in rows
+        if row.external_id in disabled and disabled[row.external_id].text == row.chunk.text
+    }
+    chunks = list(Chunk.objects.filter(pk__in=same)) if same else []
+    for chunk in chunks:
+        chunk.disabled_at = same[chunk.pk]
+    set_aside(collection=collection, chunks=chunks)
 
 
 def _checked_id(external_id: str | None, index: int) -> str:

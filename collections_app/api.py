@@ -18,6 +18,7 @@ from core_app.api import (
     ErrorSerializer,
     StrictBooleanField,
     StrictCharField,
+    StrictListField,
     StrictSerializer,
     flag,
     reject_unstorable,
@@ -25,6 +26,7 @@ from core_app.api import (
 from core_app.errors import InvalidInput
 
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 413, 415, 500, 503), ErrorSerializer)
+MOST_ALIASES = 1000
 READ_ERRORS = dict.fromkeys((400, 401, 403, 404, 500), ErrorSerializer)
 
 
@@ -81,8 +83,11 @@ class MetadataResponseSerializer(serializers.Serializer[Any]):
 class CollectionChangeSerializer(StrictSerializer):
     name = StrictCharField(required=False, trim_whitespace=False, max_length=512, help_text="The new name.")
     keep_alias = StrictBooleanField(default=False, help_text="Have it found under its old name, too.")
-    aliases = serializers.ListField(
-        child=StrictCharField(trim_whitespace=False, max_length=512), required=False, help_text="All its other names."
+    aliases = StrictListField(
+        child=StrictCharField(trim_whitespace=False, max_length=512),
+        required=False,
+        max_length=MOST_ALIASES,
+        help_text="All its other names.",
     )
     embedding_model = StrictCharField(
         required=False, help_text="The server's model, where the callers' vectors were made with the same."

@@ -15,13 +15,16 @@ from collections_app.adding import add_chunks
 from collections_app.api import ERRORS, READ_ERRORS, MetadataField, page_bounds
 from collections_app.changing import change_chunk
 from collections_app.documents_body import DOCUMENTS_REQUIRED, DocumentsParser, GivenDocuments
+from collections_app.filters_api import FILTER, FilterNameField
 from collections_app.reading import DEFAULT_LIMIT, StoredChunk, get_chunk, list_chunks, metadata_values
 from collections_app.removing import NOTHING_NAMED, delete_chunks
 from core_app.api import (
     EmbeddingField,
     ErrorSerializer,
+    StrictBooleanField,
     StrictCharField,
     StrictJSONParser,
+    StrictListField,
     StrictSerializer,
     WhereField,
     reject_unstorable,
@@ -53,6 +56,7 @@ class DocumentSerializer(serializers.Serializer[Any]):
     text = serializers.CharField()
     metadata = serializers.DictField()
     embedding = serializers.ListField(child=serializers.FloatField(), required=False, allow_null=True)
+    disabled = serializers.BooleanField(required=False, help_text="True where no search finds it; not there otherwise.")
 
 
 class DocumentListSerializer(serializers.Serializer[Any]):
@@ -66,13 +70,15 @@ class DocumentChangeSerializer(StrictSerializer):
     metadata = MetadataField(required=False, help_text="Merged; a null takes its key away.")
     text = StrictCharField(required=False, trim_whitespace=False, allow_blank=True)
     embedding = EmbeddingField(required=False)
+    disabled = StrictBooleanField(required=False, help_text="True: no search finds it until it is set to false.")
 
 
 class DocumentsDeletionSerializer(StrictSerializer):
-    ids = serializers.ListField(
+    ids = StrictListField(
         child=StrictCharField(trim_whitespace=False, allow_blank=True), required=False, max_length=10_000
     )
     where = WhereField(required=False)
+    filter = FilterNameField()
 
 
 class DocumentsDeletedSerializer(serializers.Serializer[Any]):
@@ -92,6 +98,8 @@ def present_chunk(chunk: StoredChunk, *, with_embedding: bool = False) -> dict[s
     shown: dict[str, Any] = {"id": chunk.id, "text": chunk.text, "metadata": chunk.metadata}
     if with_embedding:
         shown["embedding"] = None if chunk.embedding is None else chunk.embedding.tolist()
+    if chunk.is_disabled:
+        shown["disabled"] = True
     return shown
 
 
@@ -116,7 +124,7 @@ class DocumentsView(ApiView):
     """A4 and A6: documents added, listed by metadata, deleted."""
 
     verbs = {"GET": Verb.READ, "POST": Verb.WRITE, "DELETE": Verb.DELETE}
-    parameters = {"GET": ("where", "limit", "offset", "cursor", "include")}
+    parameters = {"GET": ("where", "filter", "limit", "offset", "cursor", "include")}
 
     def get_parsers(self) -> list[Any]:
         """An add has its own parser: 200 MB of numbers are not kept as objects."""
@@ -128,7 +136,7 @@ class DocumentsView(ApiView):
         operation_id="list_stored_documents",
         summary="List documents by metadata",
         tags=["documents"],
-        parameters=[WHERE, *PAGE, INCLUDE],
+        parameters=[WHERE, FILTER, *PAGE, INCLUDE],
         responses={200: DocumentListSerializer, **READ_ERRORS},
     )
     def get(self, request: Request, name: str) -> Response:
@@ -137,6 +145,7 @@ class DocumentsView(ApiView):
         page = list_chunks(
             collection_name=name,
             where=_where(request),
+            filter_name=request.query_params.get("filter"),
             limit=limit or DEFAULT_LIMIT,
             offset=offset,
             cursor=request.query_params.get("cursor"),
@@ -162,7 +171,7 @@ class DocumentsView(ApiView):
     @extend_schema(
         operation_id="delete_documents",
         summary="Delete documents by id or filter",
-        description='The body is `{"ids": [...]}` or `{"where": {...}}`, neither of them empty.',
+        description='The body is `{"ids": [...]}`, `{"where": {...}}` or `{"filter": NAME}`, none of them empty.',
         tags=["documents"],
         request=DocumentsDeletionSerializer,
         responses={200: DocumentsDeletedSerializer, **ERRORS},
@@ -173,7 +182,12 @@ class DocumentsView(ApiView):
         given = body.validated_data
         if "where" in given and given["where"] is None:
             raise InvalidInput(NOTHING_NAMED, code="nothing_named")
-        deleted = delete_chunks(collection_name=name, ids=given.get("ids"), where=given.get("where"))
+        deleted = delete_chunks(
+            collection_name=name,
+            ids=given.get("ids"),
+            where=given.get("where"),
+            filter_name=given.get("filter_name"),
+        )
         return Response({"status": "deleted", "count_deleted": deleted})
 
 
@@ -202,7 +216,7 @@ class DocumentView(ApiView):
 
     @extend_schema(
         operation_id="change_document",
-        summary="Merge a document's metadata, replace its text and embedding",
+        summary="Merge a document's metadata, replace its text and embedding, disable it",
         tags=["documents"],
         request=DocumentChangeSerializer,
         responses={200: DocumentSerializer, **ERRORS},
@@ -212,7 +226,7 @@ class DocumentView(ApiView):
         body.is_valid(raise_exception=True)
         given = body.validated_data
         if not given:
-            raise InvalidInput("Send 'metadata', or 'text' with its 'embedding'.", code="nothing_sent")
+            raise InvalidInput("Send 'metadata', 'disabled', or 'text' with its 'embedding'.", code="nothing_sent")
         reject_unstorable(given.get("text", ""), "text")
         chunk = change_chunk(
             collection_name=name,
@@ -220,6 +234,7 @@ class DocumentView(ApiView):
             metadata=given.get("metadata"),
             text=given.get("text"),
             embedding=given.get("embedding"),
+            disabled=given.get("disabled"),
         )
         return Response(present_chunk(chunk))
 

@@ -114,6 +114,10 @@ class Document(models.Model):
         constraints = [
             models.UniqueConstraint(fields=("collection", "source"), name="document_collection_source"),
         ]
+        indexes = [
+            # The documents of a collection by key, and the keyset pages of its list.
+            models.Index(fields=("collection", "id"), name="document_collection_id"),
+        ]
 
     def __str__(self) -> str:
         return self.source
@@ -147,6 +151,29 @@ class Alias(models.Model):
 
     class Meta:
         ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class NamedFilter(models.Model):
+    """A filter that is kept with a collection, so that searches and people can call it by its name."""
+
+    collection = models.ForeignKey(
+        Collection, on_delete=models.DO_NOTHING, db_constraint=False, related_name="named_filters", db_index=False
+    )
+    name = models.TextField()
+    #: As it was sent; never empty. What it means is read out of it at each use.
+    where = models.JSONField()
+    description = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("name",)
+        constraints = [
+            models.UniqueConstraint(fields=("collection", "name"), name="namedfilter_collection_name"),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -193,6 +220,12 @@ class Chunk(models.Model):
     ordinal = models.PositiveIntegerField(null=True, blank=True)
     #: Orders the chunks of a collection as they were first added; what replaces a chunk takes its place.
     position = models.BigIntegerField(db_default=NextPosition())
+    #: Since when no search finds it; null where searches do. Its vector is kept as a `KeptVector`.
+    disabled_at = models.DateTimeField(null=True, blank=True)
+    #: When somebody changed its text or metadata; null where it is as it came.
+    edited_at = models.DateTimeField(null=True, blank=True)
+    #: What an ingested chunk said before its text was changed; null where it was not.
+    original_text = models.TextField(null=True, blank=True)
 
     class Meta:
         constraints = [
@@ -218,7 +251,39 @@ class Chunk(models.Model):
             models.Index(fields=("document", "ordinal"), name="chunk_document_ordinal"),
             # Containment filters on metadata.
             GinIndex(fields=("metadata",), name="chunk_metadata", opclasses=("jsonb_path_ops",)),
+            # Few rows each, whatever the collection holds: what was changed by hand.
+            models.Index(
+                fields=("document",),
+                name="chunk_document_marked",
+                condition=models.Q(disabled_at__isnull=False) | models.Q(edited_at__isnull=False),
+            ),
+            models.Index(
+                fields=("collection", "id"), name="chunk_disabled", condition=models.Q(disabled_at__isnull=False)
+            ),
+            models.Index(fields=("collection", "id"), name="chunk_edited", condition=models.Q(edited_at__isnull=False)),
         ]
 
     def __str__(self) -> str:
         return self.external_id
+
+    @property
+    def audit_key(self) -> int:
+        """The same as long as the chunk is there, whatever row it stands in: an edit gives it a new key."""
+        return self.position
+
+
+class KeptVector(models.Model):
+    """The vector of a chunk that is disabled, so that it can be put back as it was without asking a model."""
+
+    chunk = models.OneToOneField(
+        Chunk, primary_key=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="kept_vector"
+    )
+    #: One number in `numbers`, little-endian.
+    NUMBER = "<f4"
+
+    #: It fits the vectors of this generation only.
+    generation = models.ForeignKey(Generation, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+")
+    numbers = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"vector of chunk {self.chunk_id}"

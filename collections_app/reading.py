@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from django.db import connection
 from psycopg import sql
 
-from collections_app.models import Chunk, Collection
+from collections_app.filters import narrowed as both
+from collections_app.models import Chunk, Collection, KeptVector
 from collections_app.selectors import get_collection
 from collections_app.services import space_of
 from collections_app.where_sql import condition, filter_errors
@@ -39,6 +41,8 @@ class StoredChunk:
     text: str
     metadata: Mapping[str, Any]
     embedding: Vectors | None = None
+    #: Then no search finds it.
+    is_disabled: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +69,7 @@ def list_chunks(
     *,
     collection_name: str,
     where: Where | None = None,
+    filter_name: str | None = None,
     limit: int = DEFAULT_LIMIT,
     offset: int = 0,
     cursor: str | None = None,
@@ -78,29 +83,49 @@ def list_chunks(
     """
     limit = min(limit, MAX_LIMIT)
     after = 0 if cursor is None else _position(cursor)
-    narrowed = condition(where)
     with filter_errors(), snapshot():
         collection = get_collection(name=collection_name)
+        narrowed = condition(both(collections=[collection], where=where, filter_name=filter_name))
         given = {"collection_id": collection.pk, **narrowed.params}
         # One more than is shown, to know whether there is a next page.
         rows = _rows("list_chunks", narrowed.sql, {**given, "after": after, "limit": limit + 1, "offset": offset})
         total = int(_rows("count_chunks", narrowed.sql, given)[0][0])
-        embeddings = _embeddings(collection, [row[0] for row in rows[:limit]]) if with_embeddings else {}
+        embeddings = (
+            vectors_of(collection=collection, chunk_ids=[row[0] for row in rows[:limit]]) if with_embeddings else {}
+        )
     return ChunkPage(
         chunks=[
-            StoredChunk(id=external_id, text=text, metadata=json.loads(metadata), embedding=embeddings.get(chunk_id))
-            for chunk_id, external_id, text, metadata, _ in rows[:limit]
+            StoredChunk(
+                id=external_id,
+                text=text,
+                metadata=json.loads(metadata),
+                embedding=embeddings.get(chunk_id),
+                is_disabled=is_disabled,
+            )
+            for chunk_id, external_id, text, metadata, _, is_disabled in rows[:limit]
         ],
         total=total,
         next_cursor=_cursor(rows[limit - 1][4]) if len(rows) > limit else None,
     )
 
 
-def count_chunks(*, collection: Collection, where: Where | None = None) -> int:
-    """How many of the collection's chunks a filter lets through. Raises InvalidInput."""
+def count_chunks(*, collection: Collection, where: Where | None = None, enabled: bool = False) -> int:
+    """How many of the collection's chunks a filter lets through; with `enabled` without those that no search finds.
+
+    Raises InvalidInput.
+    """
+    narrowed = condition(where)
+    passing = sql.SQL("{} AND chunk.disabled_at IS NULL").format(narrowed.sql) if enabled else narrowed.sql
+    with filter_errors():
+        return int(_rows("count_chunks", passing, {"collection_id": collection.pk, **narrowed.params})[0][0])
+
+
+def passing_chunks(*, chunk_ids: Sequence[int], where: Where) -> set[int]:
+    """Which of these chunks a filter lets through. Raises InvalidInput."""
     narrowed = condition(where)
     with filter_errors():
-        return int(_rows("count_chunks", narrowed.sql, {"collection_id": collection.pk, **narrowed.params})[0][0])
+        rows = _rows("passing_chunks", narrowed.sql, {"chunk_ids": list(chunk_ids), **narrowed.params})
+    return {row[0] for row in rows}
 
 
 def get_chunk(*, collection_name: str, external_id: str, with_embedding: bool = False) -> StoredChunk:
@@ -108,9 +133,13 @@ def get_chunk(*, collection_name: str, external_id: str, with_embedding: bool = 
     with snapshot():
         collection = get_collection(name=collection_name)
         chunk = find_chunk(collection=collection, external_id=external_id)
-        embeddings = _embeddings(collection, [chunk.pk]) if with_embedding else {}
+        embeddings = vectors_of(collection=collection, chunk_ids=[chunk.pk]) if with_embedding else {}
     return StoredChunk(
-        id=chunk.external_id, text=chunk.text, metadata=chunk.metadata, embedding=embeddings.get(chunk.pk)
+        id=chunk.external_id,
+        text=chunk.text,
+        metadata=chunk.metadata,
+        embedding=embeddings.get(chunk.pk),
+        is_disabled=chunk.disabled_at is not None,
     )
 
 
@@ -119,8 +148,8 @@ def stored_chunks(*, chunk_ids: Sequence[int]) -> dict[int, StoredChunk]:
     with connection.cursor() as cursor:
         cursor.execute(statement("collections_app", "stored_chunks"), {"chunk_ids": list(chunk_ids)})
         return {
-            chunk_id: StoredChunk(id=external_id, text=text, metadata=json.loads(metadata))
-            for chunk_id, external_id, text, metadata in cursor.fetchall()
+            chunk_id: StoredChunk(id=external_id, text=text, metadata=json.loads(metadata), is_disabled=is_disabled)
+            for chunk_id, external_id, text, metadata, is_disabled in cursor.fetchall()
         }
 
 
@@ -168,10 +197,21 @@ def _rows(name: str, where: sql.Composable, params: Mapping[str, Any]) -> list[t
         return found
 
 
-def _embeddings(collection: Collection, chunk_ids: Sequence[int]) -> Mapping[int, Vectors]:
+def vectors_of(*, collection: Collection, chunk_ids: Sequence[int]) -> Mapping[int, Vectors]:
+    """The vectors of chunks by chunk id, those of disabled ones too; chunks without one are missing."""
     if collection.active_generation is None or not chunk_ids:
         return {}
-    return store(collection.store).vectors(space=space_of(collection.active_generation), chunk_ids=chunk_ids)
+    found = store(collection.store).vectors(space=space_of(collection.active_generation), chunk_ids=chunk_ids)
+    missing = [chunk_id for chunk_id in chunk_ids if chunk_id not in found]
+    return {**found, **kept_vectors(collection=collection, chunk_ids=missing)}
+
+
+def kept_vectors(*, collection: Collection, chunk_ids: Sequence[int]) -> dict[int, Vectors]:
+    """The vectors of chunks that are disabled, by chunk id; those of other chunks are missing."""
+    if not chunk_ids or collection.active_generation_id is None:
+        return {}
+    found = KeptVector.objects.filter(chunk_id__in=chunk_ids, generation_id=collection.active_generation_id)
+    return {kept.chunk_id: np.frombuffer(bytes(kept.numbers), dtype=KeptVector.NUMBER) for kept in found}
 
 
 def _cursor(position: int) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 from django.db import connection, transaction
 from psycopg import sql
 
+from access_app.audit import record
+from collections_app.filters import narrowed
 from collections_app.models import Collection
 from collections_app.parents import take_parents_back
 from collections_app.selectors import get_collection
@@ -20,7 +22,7 @@ from core_app.sql import statement
 from core_app.where import Where
 from core_app.wiring import app_settings, store
 
-NOTHING_NAMED = "Send either 'ids' or 'where', not empty. To delete all documents, empty the collection."
+NOTHING_NAMED = "Send either 'ids' or 'where' (or 'filter'), not empty. To delete all documents, empty the collection."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,35 +35,46 @@ class Stored:
     document_id: int | None
 
 
-def delete_chunks(*, collection_name: str, ids: Sequence[str] | None = None, where: Where | None = None) -> int:
+def delete_chunks(
+    *,
+    collection_name: str,
+    ids: Sequence[str] | None = None,
+    where: Where | None = None,
+    filter_name: str | None = None,
+) -> int:
     """Delete the chunks with these external ids, or those that a filter lets through; how many there were.
+
+    The filter may be given, or named, or both, which must then both hold.
 
     Unknown ids are none. Raises NotFound, and InvalidInput unless exactly one of the two is given and is
     not empty: nothing here ever means everything.
     """
-    if (ids is None) == (where is None) or (ids is not None and not ids):
+    is_filtered = where is not None or filter_name is not None
+    if (ids is None) != is_filtered or (ids is not None and not ids):
         raise InvalidInput(NOTHING_NAMED, code="nothing_named")
     with filter_errors(), transaction.atomic():
         collection = lock_collection(collection_id=get_collection(name=collection_name).pk)
+        where = narrowed(collections=[collection], where=where, filter_name=filter_name)
         chunks = _named(collection, ids) if where is None else _matching(collection, where)
         remove(collection=collection, chunks=chunks)
         if chunks:
             touch(collection=collection)
+            by = {"ids": list(ids)} if ids is not None else {"where": str(where), "filter": filter_name or ""}
+            record("chunks.deleted", collection, before={"chunks": len(chunks), **by})
     return len(chunks)
 
 
-def remove(*, collection: Collection, chunks: Sequence[Stored], keep_parents: bool = False) -> None:
+def remove(*, collection: Collection, chunks: Sequence[Stored]) -> None:
     """Take chunks out of index and table, and count their documents anew. Needs the write lock.
 
-    Chunks that were shown within the same parent are shown by themselves from now on, unless `keep_parents` says
-    that its text stays as it was.
+    Chunks that were shown within the same parent are shown by themselves from now on.
     """
     if not chunks:
         return
     chunk_ids = [chunk.chunk_id for chunk in chunks]
     store(collection.store).remove(collection_id=collection.pk, chunk_ids=chunk_ids)
     documents = {chunk.document_id for chunk in chunks if chunk.document_id is not None}
-    if documents and not keep_parents:
+    if documents:
         take_parents_back(chunk_ids=chunk_ids)
     with connection.cursor() as cursor:
         cursor.execute(statement("collections_app", "delete_chunks"), {"chunk_ids": chunk_ids})
@@ -75,11 +88,11 @@ def _named(collection: Collection, ids: Sequence[str] | None) -> list[Stored]:
 
 
 def _matching(collection: Collection, where: Where) -> list[Stored]:
-    narrowed = condition(where)
-    query = sql.SQL(statement("collections_app", "matching_chunks")).format(where=narrowed.sql)
+    compiled = condition(where)
+    query = sql.SQL(statement("collections_app", "matching_chunks")).format(where=compiled.sql)
     # A filter may be as expensive here as in a search; what it found is deleted however long that takes.
     limit_statements(app_settings().vector_database.statement_timeout_seconds)
-    found = _fetched(query, {"collection_id": collection.pk, **narrowed.params})
+    found = _fetched(query, {"collection_id": collection.pk, **compiled.params})
     limit_statements(None)
     return found
 

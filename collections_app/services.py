@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
+from access_app.audit import record
 from collections_app.models import Collection, Distance, Generation
 from collections_app.naming import claim_name, rename, set_aliases
 from collections_app.selectors import CollectionSummary, get_collection, get_summary
@@ -45,7 +46,7 @@ def create_collection(
     with transaction.atomic():
         bound_waiting()
         claim_name(name)
-        return Collection.objects.create(
+        made = Collection.objects.create(
             name=name,
             metadata=dict(metadata or {}),
             distance=distance,
@@ -53,6 +54,10 @@ def create_collection(
             chunking=dict(chunking or {}),
             store=provider,
         )
+        record(
+            "collection.created", made, after={"language": language, "distance": distance, "metadata": metadata or {}}
+        )
+        return made
 
 
 def check_language(language: str, *, provider: str) -> None:
@@ -87,8 +92,10 @@ def update_metadata(*, name: str, metadata: Mapping[str, Any], merge: bool = Fal
     """Replace the metadata (A5.3) or, with `merge`, add and overwrite single keys (A8)."""
     with transaction.atomic():
         collection = lock_collection(collection_id=get_collection(name=name).pk)
+        before = {"metadata": collection.metadata}
         collection.metadata = {**collection.metadata, **metadata} if merge else dict(metadata)
         collection.save(update_fields=["metadata", "updated_at"])
+        record("collection.metadata_changed", collection, before=before, after={"metadata": collection.metadata})
         touch(collection=collection)
     return collection
 
@@ -109,14 +116,26 @@ def change_collection(
     """
     with transaction.atomic():
         collection = lock_collection(collection_id=get_collection(name=name).pk)
+        before = _described(collection)
         if aliases is not None:
             set_aliases(collection=collection, aliases=aliases)
         if new_name is not None:
             rename(collection=collection, name=new_name, keep_alias=keep_alias)
         if embedding_model is not None:
             _adopt_model(collection, embedding_model)
+        record("collection.changed", collection, before=before, after=_described(collection))
         touch(collection=collection)
     return get_summary(name=collection.name)
+
+
+def _described(collection: Collection) -> dict[str, Any]:
+    """What `change_collection` can change, for the audit log."""
+    generation = collection.active_generation
+    return {
+        "name": collection.name,
+        "aliases": sorted(collection.alias_rows.values_list("name", flat=True)),
+        "embedding_model": generation.embedding_model if generation else None,
+    }
 
 
 def _adopt_model(collection: Collection, model: str) -> None:
@@ -151,6 +170,7 @@ def delete_collection(*, name: str) -> None:
                 f"'{name}' is an alias of collection '{collection.name}'. Delete that, or take the alias away.",
                 code="is_alias",
             )
+        record("collection.deleted", collection, before={**_described(collection), "metadata": collection.metadata})
         collection.delete()
 
 

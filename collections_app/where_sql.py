@@ -20,7 +20,7 @@ from core_app.where.dates import ISO_DATE
 from core_app.where.operators import OPERATORS
 from core_app.where.parsing import CODE
 from core_app.where.patterns import translate
-from core_app.where.tree import And, Compare, Not, Operand, Or, Where
+from core_app.where.tree import And, Compare, Not, Operand, Or, Where, Within
 
 #: Up to so many values of `$in` are looked up in the index one by one.
 MAX_LOOKUPS = 32
@@ -30,7 +30,7 @@ MAX_LOOKUPS = 32
 class Condition:
     """A condition to be composed into a statement of ours, and the values of its placeholders.
 
-    The columns are `chunk.metadata` and `chunk.text`; the placeholders' names start with `where_`.
+    The columns are `chunk.metadata`, `chunk.text` and `chunk.collection_id`; placeholders' names start with `where_`.
     It is true or false for every row, never null.
     """
 
@@ -85,6 +85,8 @@ class _Compiler:
                 negated = OPERATORS[name].negates
                 positive = self._comparison(field, negated or name, operand)
                 return _negated(positive) if negated else positive
+            case Within(collection_id):
+                return sql.SQL("(chunk.collection_id = {})").format(self.value(collection_id, "bigint"))
 
     def _joined(self, word: LiteralString, parts: tuple[Where, ...]) -> sql.Composable:
         return sql.SQL("({})").format(sql.SQL(word).join(self.tree(part) for part in parts))

@@ -2,6 +2,28 @@
 
 from __future__ import annotations
 
-from console_app import access_admin, collections_admin, connectors_admin, documents_admin, jobs_admin, queries_admin
+from console_app import (
+    access_admin,
+    audit_admin,
+    chunks_admin,
+    collections_admin,
+    connectors_admin,
+    documents_admin,
+    jobs_admin,
+    people_admin,
+    queries_admin,
+    testcases_admin,
+)
 
-__all__ = ["access_admin", "collections_admin", "connectors_admin", "documents_admin", "jobs_admin", "queries_admin"]
+__all__ = [
+    "access_admin",
+    "audit_admin",
+    "chunks_admin",
+    "collections_admin",
+    "connectors_admin",
+    "documents_admin",
+    "jobs_admin",
+    "people_admin",
+    "queries_admin",
+    "testcases_admin",
+]

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from collections_app.models import Collection
 from console_app.failures import EXPECTED, sentence
 from console_app.forms import ChunkingForm
@@ -70,7 +72,7 @@ def take_chunking(collection: Collection, data: Mapping[str, Any]) -> ChunkingPa
             elif given["text"].strip():
                 preview = preview_text(name=collection.name, own=own, text=given["text"])
             else:
-                form.add_error(None, "Name a document or paste a text to try this on.")
+                form.add_error(None, _("Name a document or paste a text to try this on."))
         except EXPECTED as error:
             form.add_error(None, sentence(error))
     return ChunkingPage(form=form, state=chunking_state(name=collection.name), preview=preview, is_saved=is_saved)

@@ -6,29 +6,45 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
 
+from access_app.patterns import in_words
+from access_app.reach import patterns_of
+from collections_app.cloning import MOST_CHUNKS, clone_collection
+from collections_app.describing import description_of
 from collections_app.models import Collection
 from collections_app.selectors import get_summary
-from collections_app.services import create_collection, delete_collection, update_metadata
+from collections_app.services import create_collection, delete_collection
 from console_app.chunking import show_chunking, take_chunking
+from console_app.collection_forms import CloneForm, MetadataEditorForm
+from console_app.collection_pages import preview_metadata, save_metadata, settings_page
+from console_app.coverage import gaps
+from console_app.exchange_admin import ExchangePages
 from console_app.failures import EXPECTED, sentence
-from console_app.forms import CollectionForm, CollectionMetadataForm, LanguageForm, TypedNameForm
-from console_app.pages import Action, ServiceAdmin
+from console_app.filters_admin import FilterPages
+from console_app.forms import CollectionForm, LanguageForm, TypedNameForm
+from console_app.home_parts import home_urls
+from console_app.pages import Action
 from console_app.permissions import may, require
 from console_app.progress import progress_of
-from console_app.query import QueryPage, run_query
+from console_app.query import Asker, QueryPage, run_query
+from console_app.reached import collections_for, names_for
 from console_app.reranking import RerankPage, run_bench
+from console_app.seen import FIELD, STALE, is_stale, mark
 from console_app.selectors import recent_jobs, with_totals
-from console_app.templatetags.console import ago
+from console_app.templatetags.console import ago, thousands
 from ingest_app.models import Job
 from ingest_app.rechunking import chunking_of
 from ingest_app.rewording import LanguageState, language_state, set_language
 from ingest_app.services import empty_collection, preview_emptying
+from search_app.capabilities import capabilities
+from search_app.testcases import cases
 
 JOBS_SHOWN = 5
 #: A person is shown the page of the job, where it has not ended by then.
@@ -36,14 +52,16 @@ PATIENCE_SECONDS = 1.5
 
 
 @admin.register(Collection)
-class CollectionAdmin(ServiceAdmin):
+class CollectionAdmin(ExchangePages, FilterPages):
     list_display = ("name", "documents", "chunks", "embedding", "changed")
     list_display_links = ("name",)
     search_fields = ("name",)
-    search_help_text = "Search by name"
+    search_help_text = gettext_lazy("Search by name")
     ordering = ("name",)
-    empty_title = "No collections yet"
-    empty_text = "A collection holds documents that are searched together. Make one, then upload files to it."
+    empty_title = gettext_noop("No collections yet")
+    empty_text = gettext_noop(
+        "A collection holds documents that are searched together. Make one, then upload files to it."
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Collection]:
         return with_totals(super().get_queryset(request).select_related("active_generation"))
@@ -66,28 +84,52 @@ class CollectionAdmin(ServiceAdmin):
             name="collections_collection_language",
         )
         rerank = path("rerank/", self.admin_site.admin_view(self.rerank_view), name="collections_collection_rerank")
-        return [query, rerank, empty, chunking, language, *super().get_urls()]
+        coverage = path(
+            "<int:collection_id>/coverage/",
+            self.admin_site.admin_view(self.coverage_view),
+            name="collections_collection_coverage",
+        )
+        parts = [
+            path(
+                f"<int:collection_id>/{name}/",
+                self.admin_site.admin_view(view),
+                name=f"collections_collection_{name}",
+            )
+            for name, view in (
+                ("metadata", self.metadata_view),
+                ("settings", self.settings_view),
+                ("clone", self.clone_view),
+            )
+        ]
+        own = [query, rerank, empty, chunking, language, coverage, *parts, *home_urls(self.admin_site)]
+        return [*own, *super().get_urls()]
 
     def list_actions(self, request: HttpRequest) -> list[Action]:
-        if not may(request.user, "create_collections"):
-            return []
-        url = reverse("admin:collections_collection_add")
-        return [Action(label="New collection", url=url, icon="add", primary=True)]
+        found = []
+        if may(request.user, "import_collections"):
+            there = reverse("admin:collections_collection_import")
+            found.append(Action(label=_("Import"), url=there, icon="upload", primary=False))
+        if may(request.user, "create_collections"):
+            url = reverse("admin:collections_collection_add")
+            found.append(Action(label=_("New collection"), url=url, icon="add", primary=True))
+        return found
 
-    @admin.display(ordering="document_total")
+    @admin.display(description=gettext_lazy("Documents"), ordering="document_total")
     def documents(self, row: Any) -> SafeString:
-        failed = f" + {row.failed_total:,} failed" if row.failed_total else ""
-        return format_html('<span class="rs-number">{}</span>', f"{row.document_total:,}{failed}")
+        said = thousands(row.document_total)
+        if row.failed_total:
+            said = _("%(count)s + %(failed)s failed") % {"count": said, "failed": thousands(row.failed_total)}
+        return format_html('<span class="rs-number">{}</span>', said)
 
-    @admin.display(ordering="chunk_total")
+    @admin.display(description=gettext_lazy("Chunks"), ordering="chunk_total")
     def chunks(self, row: Any) -> SafeString:
-        return format_html('<span class="rs-number">{}</span>', f"{row.chunk_total:,}")
+        return format_html('<span class="rs-number">{}</span>', thousands(row.chunk_total))
 
-    @admin.display(description="Embedding model")
+    @admin.display(description=gettext_lazy("Embedding model"))
     def embedding(self, row: Collection) -> str:
-        return str(row.active_generation) if row.active_generation else "set by the first document"
+        return str(row.active_generation) if row.active_generation else _("set by the first document")
 
-    @admin.display(description="Last change", ordering="changed_at")
+    @admin.display(description=gettext_lazy("Last change"), ordering="changed_at")
     def changed(self, row: Any) -> str:
         return ago(row.changed_at)
 
@@ -97,15 +139,15 @@ class CollectionAdmin(ServiceAdmin):
         """Make a collection."""
         require(request, "create_collections")
         form = CollectionForm(request.POST or None)
-        if request.method == "POST" and form.is_valid():
+        if request.method == "POST" and form.is_valid() and _is_reached(request, form):
             try:
                 made = create_collection(**form.cleaned_data)
             except EXPECTED as error:
                 form.add_error(None, sentence(error))
             else:
-                messages.success(request, f"Collection '{made.name}' is ready for files.")
+                messages.success(request, _("Collection '%(name)s' is ready for files.") % {"name": made.name})
                 return self._after(request, made)
-        return self.page(request, "collection_add.html", title="New collection", form=form)
+        return self.page(request, "collection_add.html", title=_("New collection"), form=form)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -116,16 +158,13 @@ class CollectionAdmin(ServiceAdmin):
         editing = request.method == "POST"
         if editing:
             require(request, "change_collections")
-        form = CollectionMetadataForm(request.POST if editing else None, initial={"metadata": row.metadata})
-        if editing and form.is_valid():
-            try:
-                update_metadata(name=row.name, metadata=form.cleaned_data["metadata"])
-            except EXPECTED as error:
-                form.add_error(None, sentence(error))
-            else:
-                messages.success(request, "The metadata was saved.")
-                return redirect(request.path)
-        jobs = recent_jobs(limit=JOBS_SHOWN, collection=row) if may(request.user, "view_jobs") else []
+        form = MetadataEditorForm(request.POST if editing else None, initial={"metadata": row.metadata})
+        if editing and is_stale(request.POST, row.metadata):
+            form.add_error(None, STALE)
+        elif editing and save_metadata(row, form):
+            messages.success(request, _("The metadata was saved."))
+            return redirect(request.path)
+        jobs = recent_jobs(limit=JOBS_SHOWN, collection=row) if may(request.user, "view_jobs", row) else []
         return self.page(
             request,
             "collection.html",
@@ -134,7 +173,77 @@ class CollectionAdmin(ServiceAdmin):
             form=form,
             summary=get_summary(name=row.name),
             chunking=chunking_of(row),
+            can=capabilities(row),
+            description=description_of(row),
+            seen=request.POST.get(FIELD) or mark(row.metadata),
             jobs=[progress_of(job) for job in jobs],
+        )
+
+    def metadata_view(self, request: HttpRequest, collection_id: int) -> HttpResponse:
+        """What saving the metadata that is being written would do."""
+        require(request, "change_collections")
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        row = self.found(request, str(collection_id))
+        return render(request, "console/_metadata_changes.html", preview_metadata(request, row))
+
+    def settings_view(self, request: HttpRequest, collection_id: int) -> HttpResponse:
+        """How a collection is called, described and searched."""
+        require(request, "view_collections")
+        row = self.found(request, str(collection_id))
+        if request.method == "POST":
+            require(request, "change_collections")
+        found = settings_page(
+            row,
+            request.POST if request.method == "POST" else None,
+            may_be_called=lambda name: may(request.user, "change_collections", name),
+        )
+        if found.is_saved:
+            messages.success(request, _("The settings were saved."))
+            return redirect("admin:collections_collection_change", row.pk)
+        return self.page(
+            request,
+            "collection_settings.html",
+            title=_("Settings of %(name)s") % {"name": row.name},
+            row=row,
+            found=found,
+            form=found.form,
+        )
+
+    def clone_view(self, request: HttpRequest, collection_id: int) -> HttpResponse:
+        """A copy of a collection under another name."""
+        require(request, "clone_collections")
+        row = self.found(request, str(collection_id))
+        form = CloneForm(request.POST or None, initial={"name": f"{row.name[:500]}-copy"})
+        if request.method == "POST" and form.is_valid() and _is_reached(request, form):
+            try:
+                made = clone_collection(name=row.name, new_name=form.cleaned_data["name"]).collection
+            except EXPECTED as error:
+                form.add_error(None, sentence(error))
+            else:
+                messages.success(request, _("This is the copy."))
+                return redirect("admin:collections_collection_change", made.pk)
+        is_too_large = row.chunk_total > MOST_CHUNKS
+        return self.page(
+            request,
+            "collection_clone.html",
+            title=_("Copy %(name)s") % {"name": row.name},
+            row=row,
+            form=form,
+            is_too_large=is_too_large,
+            most=MOST_CHUNKS,
+        )
+
+    def coverage_view(self, request: HttpRequest, collection_id: int) -> HttpResponse:
+        """What is missing in a collection: the rows behind the numbers of the home page."""
+        require(request, "view_collections")
+        row = self.found(request, str(collection_id))
+        return self.page(
+            request,
+            "coverage.html",
+            title=_("What is missing in %(name)s") % {"name": row.name},
+            row=row,
+            **gaps(request, row),
         )
 
     def delete_view(
@@ -150,9 +259,11 @@ class CollectionAdmin(ServiceAdmin):
             except EXPECTED as error:
                 form.add_error(None, sentence(error))
             else:
-                messages.success(request, f"Collection '{row.name}' was deleted with everything in it.")
+                messages.success(
+                    request, _("Collection '%(name)s' was deleted with everything in it.") % {"name": row.name}
+                )
                 return redirect("admin:collections_collection_changelist")
-        return self.page(request, "collection_delete.html", title="Delete collection", row=row, form=form)
+        return self.page(request, "collection_delete.html", title=_("Delete collection"), row=row, form=form)
 
     def empty_view(self, request: HttpRequest, collection_id: int) -> HttpResponse:
         """Delete everything in a collection, once its name was typed; it first says what would go."""
@@ -167,7 +278,7 @@ class CollectionAdmin(ServiceAdmin):
             else:
                 return self._after_emptying(request, row, emptied.job, emptied.count_deleted)
         found = preview_emptying(name=row.name)
-        return self.page(request, "collection_empty.html", title="Empty collection", row=row, form=form, found=found)
+        return self.page(request, "collection_empty.html", title=_("Empty collection"), row=row, form=form, found=found)
 
     def chunking_view(self, request: HttpRequest, collection_id: int) -> HttpResponse:
         """How texts are cut: seen, tried on a text, changed."""
@@ -179,11 +290,17 @@ class CollectionAdmin(ServiceAdmin):
                 require(request, "view_chunks")
         page = take_chunking(row, request.POST) if request.method == "POST" else show_chunking(row)
         if page.is_saved:
-            messages.success(request, "Texts are cut like this from now on.")
-            if page.state.job is not None and may(request.user, "view_jobs"):
+            messages.success(request, _("Texts are cut like this from now on."))
+            if page.state.job is not None and may(request.user, "view_jobs", row):
                 return redirect("admin:ingest_job_change", page.state.job.pk)
             return redirect(request.path)
-        return self.page(request, "chunking.html", title=f"How texts of {row.name} are cut", found=page, form=page.form)
+        return self.page(
+            request,
+            "chunking.html",
+            title=_("How texts of %(name)s are cut") % {"name": row.name},
+            found=page,
+            form=page.form,
+        )
 
     def language_view(self, request: HttpRequest, collection_id: int) -> HttpResponse:
         """The language of the words: seen, changed."""
@@ -204,15 +321,20 @@ class CollectionAdmin(ServiceAdmin):
             else:
                 return self._after_language(request, row, state)
         return self.page(
-            request, "language.html", title=f"Language of the words of {row.name}", row=row, form=form, state=state
+            request,
+            "language.html",
+            title=_("Language of the words of %(name)s") % {"name": row.name},
+            row=row,
+            form=form,
+            state=state,
         )
 
     def _after_language(self, request: HttpRequest, row: Collection, state: LanguageState) -> HttpResponse:
         if state.job is None:
-            messages.success(request, f"The language of the words: {state.language}.")
+            messages.success(request, _("The language of the words: %(language)s.") % {"language": state.language})
         else:
-            messages.success(request, f"The words are being indexed in {state.wanted}.")
-            if may(request.user, "view_jobs"):
+            messages.success(request, _("The words are being indexed in %(language)s.") % {"language": state.wanted})
+            if may(request.user, "view_jobs", row):
                 return redirect("admin:ingest_job_change", state.job.pk)
         return redirect("admin:collections_collection_change", row.pk)
 
@@ -220,26 +342,42 @@ class CollectionAdmin(ServiceAdmin):
         self, request: HttpRequest, row: Collection, job: Job | None, count: int | None
     ) -> HttpResponse:
         if job is None:
-            messages.success(request, f"Collection '{row.name}' is empty. Chunks deleted: {count:,}.")
-        elif may(request.user, "view_jobs"):
+            messages.success(
+                request,
+                _("Collection '%(name)s' is empty. Chunks deleted: %(count)s.")
+                % {"name": row.name, "count": thousands(count)},
+            )
+        elif may(request.user, "view_jobs", row):
             return redirect("admin:ingest_job_change", job.pk)
         else:
-            messages.success(request, f"Collection '{row.name}' is being emptied.")
+            messages.success(request, _("Collection '%(name)s' is being emptied.") % {"name": row.name})
         return redirect("admin:collections_collection_change", row.pk)
 
     def rerank_view(self, request: HttpRequest) -> HttpResponse:
         """What the loaded cross-encoder makes of two texts."""
         require(request, "query")
         found: RerankPage = run_bench(request.POST if request.method == "POST" else None)
-        return self.page(request, "rerank.html", title="Compare two texts", found=found)
+        return self.page(request, "rerank.html", title=_("Compare two texts"), found=found)
 
     def query_view(self, request: HttpRequest) -> HttpResponse:
         """The playground. A GET: looking for something changes nothing and can be bookmarked."""
         require(request, "query")
-        found: QueryPage = run_query(request.GET, asked_by=request.user.get_username())
-        return self.page(request, "query.html", title="Try a query", found=found)
+        names = names_for(request.user, "query")
+        seen = cases().filter(collection__in=collections_for(request.user, "view_tests"))
+        asker = Asker(name=request.user.get_username(), base=request.build_absolute_uri("/").rstrip("/"), cases=seen)
+        found: QueryPage = run_query(request.GET, names=names, asker=asker)
+        return self.page(request, "query.html", title=_("Try a query"), found=found)
 
     def _after(self, request: HttpRequest, row: Collection) -> HttpResponse:
-        if may(request.user, "view_collections"):
+        if may(request.user, "view_collections", row):
             return redirect("admin:collections_collection_change", row.pk)
         return redirect("admin:index")
+
+
+def _is_reached(request: HttpRequest, form: CollectionForm | CloneForm) -> bool:
+    """Whether the user may make a collection of this name; the form says which names where not."""
+    if may(request.user, "create_collections", form.cleaned_data["name"]):
+        return True
+    names = in_words(sorted(patterns_of(request.user, "collections.add_collection")))
+    form.add_error("name", _("Your account may make collections of these names alone: %(names)s.") % {"names": names})
+    return False

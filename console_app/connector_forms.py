@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 from unfold.widgets import (  # type: ignore[import-untyped]
     UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
@@ -14,42 +16,41 @@ from unfold.widgets import (  # type: ignore[import-untyped]
 )
 
 from console_app.forms import MetadataField, choose
+from console_app.templatetags.console import thousands
 from ingest_app.connectors import NewConnector
 from ingest_app.models import Connector
 
 _HOUR = 3600
 #: In seconds; the API takes any number.
 _SCHEDULES = {
-    900: "Every 15 minutes",
-    _HOUR: "Every hour",
-    6 * _HOUR: "Every 6 hours",
-    24 * _HOUR: "Every day",
-    7 * 24 * _HOUR: "Every week",
+    900: _("Every 15 minutes"),
+    _HOUR: _("Every hour"),
+    6 * _HOUR: _("Every 6 hours"),
+    24 * _HOUR: _("Every day"),
+    7 * 24 * _HOUR: _("Every week"),
 }
-_ONLY_WHEN_ASKED = "Only when asked"
-_URLS = "One address a line. Each becomes one document; the links of a page are not followed."
+_ONLY_WHEN_ASKED = _("Only when asked")
+_URLS = _("One address a line. Each becomes one document; the links of a page are not followed.")
 
 
 def schedule_in_words(every_seconds: int | None) -> str:
     """How often a connector runs, for people."""
     if every_seconds is None:
-        return _ONLY_WHEN_ASKED
+        return str(_ONLY_WHEN_ASKED)
+    if every_seconds in _SCHEDULES:
+        return str(_SCHEDULES[every_seconds])
     minutes, seconds = divmod(every_seconds, 60)
-    other = (
-        f"Every {every_seconds:,} seconds"
-        if seconds
-        else f"Every {minutes:,} minutes"
-        if minutes > 1
-        else "Every minute"
-    )
-    return _SCHEDULES.get(every_seconds, other)
+    if seconds:
+        words = ngettext("Every second", "Every %(count)s seconds", every_seconds)
+        return words % {"count": thousands(every_seconds)}
+    return ngettext("Every minute", "Every %(count)s minutes", minutes) % {"count": thousands(minutes)}
 
 
 class _Settings(forms.Form):
     """What can be set at any time."""
 
     every_seconds = forms.TypedChoiceField(
-        label="Runs",
+        label=_("Runs"),
         required=False,
         coerce=int,
         empty_value=None,
@@ -58,43 +59,48 @@ class _Settings(forms.Form):
     )
     remove_vanished = forms.BooleanField(
         required=False,
-        label="Remove documents whose file is gone",
+        label=_("Remove documents whose file is gone"),
         widget=UnfoldBooleanSwitchWidget(),
     )
-    metadata = MetadataField(help_text="Optional: a JSON object that every passage carries, to filter by.")
+    metadata = MetadataField(
+        label=_("Metadata"), help_text=_("Optional: a JSON object that every passage carries, to filter by.")
+    )
 
 
 class ConnectorForm(_Settings):
     """A new connector."""
 
-    collection = forms.ChoiceField(widget=UnfoldAdminSelectWidget())
-    kind = forms.ChoiceField(choices=Connector.Kind.choices, widget=UnfoldAdminSelectWidget())
+    collection = forms.ChoiceField(label=_("Collection"), widget=UnfoldAdminSelectWidget())
+    kind = forms.ChoiceField(label=_("Kind"), choices=Connector.Kind.choices, widget=UnfoldAdminSelectWidget())
     location = forms.CharField(
         required=False,
         max_length=4096,
-        label="Folder or repository",
+        label=_("Folder or repository"),
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off", "spellcheck": "false"}),
-        help_text="The folder's path on the server, or the repository's address: https://example.org/team/guide.git. "
-        "Leave it empty for a list of addresses.",
+        help_text=_(
+            "The folder's path on the server, or the repository's address: https://example.org/team/guide.git. "
+            "Leave it empty for a list of addresses."
+        ),
     )
     branch = forms.CharField(
         required=False,
         max_length=200,
+        label=_("Branch"),
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
-        help_text="Of a repository; leave it empty for its own default.",
+        help_text=_("Of a repository; leave it empty for its own default."),
     )
     urls = forms.CharField(
         required=False,
-        label="Addresses",
+        label=_("Addresses"),
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 5, "spellcheck": "false"}),
         help_text=_URLS,
     )
     name_prefix = forms.CharField(
         required=False,
         max_length=200,
-        label="Prefix",
+        label=_("Prefix"),
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
-        help_text="Put before the names of the files. Empty means a repository's name, and nothing for the others.",
+        help_text=_("Put before the names of the files. Empty means a repository's name, and nothing for the others."),
     )
 
     def __init__(self, *args: Any, collections: Sequence[tuple[str, str]], **kwargs: Any) -> None:
@@ -120,7 +126,7 @@ class ConnectorChangesForm(_Settings):
     """What of a connector can be changed."""
 
     urls = forms.CharField(
-        label="Addresses",
+        label=_("Addresses"),
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 8, "spellcheck": "false"}),
         help_text=_URLS,
     )
@@ -138,10 +144,8 @@ class ConnectorChangesForm(_Settings):
         every = connector.every_seconds
         if every is not None and every not in _SCHEDULES:
             # Set over the API: saving something else must not change it.
-            own = (every, schedule_in_words(every))
-            choose(
-                self, "every_seconds", [("", _ONLY_WHEN_ASKED), own, *((key, text) for key, text in _SCHEDULES.items())]
-            )
+            known = ((seconds, str(words)) for seconds, words in _SCHEDULES.items())
+            choose(self, "every_seconds", [("", str(_ONLY_WHEN_ASKED)), (every, schedule_in_words(every)), *known])
 
     def values(self) -> dict[str, Any]:
         """What was filled in, as the service takes it."""

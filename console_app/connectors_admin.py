@@ -12,14 +12,15 @@ from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
-from unfold.contrib.filters.admin import RelatedDropdownFilter  # type: ignore[import-untyped]
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
 
-from collections_app.models import Collection
 from console_app.connector_forms import ConnectorChangesForm, ConnectorForm, schedule_in_words
 from console_app.failures import EXPECTED, sentence
 from console_app.pages import Action, ServiceAdmin
 from console_app.permissions import may, require
 from console_app.progress import TONES, progress_of
+from console_app.reached import CollectionFilter, names_for
 from console_app.templatetags.console import ago, label
 from ingest_app.connectors import (
     change_connector,
@@ -39,14 +40,14 @@ PLACE_CHARACTERS = 60
 class ConnectorAdmin(ServiceAdmin):
     list_display = ("place", "of_kind", "collection", "schedule", "next_run", "last_run")
     list_display_links = ("place",)
-    list_filter = (("collection", RelatedDropdownFilter),)
+    list_filter = (("collection", CollectionFilter),)
     list_filter_submit = True
     list_select_related = ("collection",)
     search_fields = ("location",)
-    search_help_text = "Search by place"
+    search_help_text = gettext_lazy("Search by place")
     ordering = ("collection__name", "created_at")
-    empty_title = "No connectors yet"
-    empty_text = (
+    empty_title = gettext_noop("No connectors yet")
+    empty_text = gettext_noop(
         "A connector keeps a collection in step with a folder of the server, a git repository or a list of addresses."
     )
 
@@ -57,35 +58,38 @@ class ConnectorAdmin(ServiceAdmin):
     def list_actions(self, request: HttpRequest) -> list[Action]:
         if not may(request.user, "create_connectors"):
             return []
-        return [Action(label="New connector", url=reverse("admin:ingest_connector_add"), icon="add", primary=True)]
+        return [Action(label=_("New connector"), url=reverse("admin:ingest_connector_add"), icon="add", primary=True)]
 
-    @admin.display(description="Place", ordering="location")
+    @admin.display(description=gettext_lazy("Place"), ordering="location")
     def place(self, row: Connector) -> str:
         return Truncator(str(row)).chars(PLACE_CHARACTERS)
 
-    @admin.display(description="Kind", ordering="kind")
+    @admin.display(description=gettext_lazy("Kind"), ordering="kind")
     def of_kind(self, row: Connector) -> str:
         return row.get_kind_display()
 
-    @admin.display(description="Runs", ordering="every_seconds")
+    @admin.display(description=gettext_lazy("Runs"), ordering="every_seconds")
     def schedule(self, row: Connector) -> str:
         return schedule_in_words(row.every_seconds)
 
-    @admin.display(description="Next run (UTC)", ordering="next_run_at")
+    @admin.display(description=gettext_lazy("Next run (UTC)"), ordering="next_run_at")
     def next_run(self, row: Connector) -> Any:
         return row.next_run_at or ""
 
-    @admin.display(description="Last run")
+    @admin.display(description=gettext_lazy("Last run"))
     def last_run(self, row: Connector) -> SafeString | str:
         job = last_jobs(connectors=[row]).get(row.pk)
-        return label(f"{job.get_state_display()} {ago(job.created_at)}", TONES[job.state]) if job else "never"
+        if job is None:
+            return _("never")
+        words = _("%(state)s %(ago)s") % {"state": job.get_state_display(), "ago": ago(job.created_at)}
+        return label(words, TONES[job.state])
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Make a connector."""
         require(request, "create_connectors")
-        names = Collection.objects.order_by("name").values_list("name", flat=True)
+        names = names_for(request.user, "create_connectors")
         form = ConnectorForm(
             request.POST or None,
             collections=[(name, name) for name in names],
@@ -97,10 +101,12 @@ class ConnectorAdmin(ServiceAdmin):
             except EXPECTED as error:
                 form.add_error(None, sentence(error))
             else:
-                runs = "It runs in a few seconds." if made.every_seconds else "It runs when you ask."
-                messages.success(request, f"The connector is made. {runs}")
+                soon = _("The connector is made. It runs in a few seconds.")
+                messages.success(
+                    request, soon if made.every_seconds else _("The connector is made. It runs when you ask.")
+                )
                 return _back(request, made)
-        return self.page(request, "connector_add.html", title="New connector", form=form)
+        return self.page(request, "connector_add.html", title=_("New connector"), form=form)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -118,10 +124,10 @@ class ConnectorAdmin(ServiceAdmin):
             except EXPECTED as error:
                 form.add_error(None, sentence(error))
             else:
-                messages.success(request, "The connector was changed.")
+                messages.success(request, _("The connector was changed."))
                 return redirect(request.path)
         jobs: QuerySet[Job] | None = None
-        if may(request.user, "view_jobs"):
+        if may(request.user, "view_jobs", row):
             newest = list_jobs().filter(connector=row).values_list("pk", flat=True)[:JOBS_SHOWN]
             jobs = list_jobs().filter(pk__in=list(newest))
         shown = [progress_of(found) for found in reports(jobs)] if jobs is not None else []
@@ -138,9 +144,9 @@ class ConnectorAdmin(ServiceAdmin):
         except EXPECTED as error:
             messages.error(request, sentence(error))
             return _back(request, row)
-        if may(request.user, "view_jobs"):
+        if may(request.user, "view_jobs", row):
             return redirect("admin:ingest_job_change", job.pk)
-        messages.success(request, "It is being read.")
+        messages.success(request, _("It is being read."))
         return _back(request, row)
 
     def delete_view(
@@ -155,12 +161,12 @@ class ConnectorAdmin(ServiceAdmin):
             except EXPECTED as error:
                 messages.error(request, sentence(error))
             else:
-                messages.success(request, "The connector was removed. Its documents stay.")
+                messages.success(request, _("The connector was removed. Its documents stay."))
             return redirect("admin:ingest_connector_changelist")
-        return self.page(request, "connector_delete.html", title="Remove connector", row=row)
+        return self.page(request, "connector_delete.html", title=_("Remove connector"), row=row)
 
 
 def _back(request: HttpRequest, row: Connector) -> HttpResponse:
-    if may(request.user, "view_connectors"):
+    if may(request.user, "view_connectors", row):
         return redirect("admin:ingest_connector_change", row.pk)
     return redirect("admin:index")

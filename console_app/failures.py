@@ -6,6 +6,7 @@ import logging
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import DatabaseError, InterfaceError
+from django.utils.translation import gettext_lazy as _
 from psycopg.errors import LockNotAvailable, QueryCanceled
 
 from core_app.errors import COLLECTION_BUSY, DATABASE_DOWN, TOO_EXPENSIVE, RagsiteError
@@ -15,7 +16,7 @@ logger = logging.getLogger(__name__)
 #: What a service may raise through no fault of the console; anything else is a bug and a 500.
 EXPECTED = (RagsiteError, ObjectDoesNotExist, DatabaseError, InterfaceError)
 
-GONE = "This is no longer there: somebody else may have deleted it. Reload the page."
+GONE = _("This is no longer there: somebody else may have deleted it. Reload the page.")
 
 
 def sentence(error: Exception) -> str:
@@ -23,7 +24,7 @@ def sentence(error: Exception) -> str:
     if isinstance(error, RagsiteError):
         return error.detail
     if isinstance(error, ObjectDoesNotExist):
-        return GONE
+        return str(GONE)
     if isinstance(error.__cause__, LockNotAvailable):
         return COLLECTION_BUSY
     if isinstance(error.__cause__, QueryCanceled):

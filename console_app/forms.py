@@ -10,6 +10,8 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 from unfold.widgets import (  # type: ignore[import-untyped]
     UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminIntegerFieldWidget,
@@ -19,14 +21,12 @@ from unfold.widgets import (  # type: ignore[import-untyped]
 )
 
 from access_app.models import Verb
+from collections_app.filters import MAX_DESCRIPTION
 from collections_app.models import Distance
 from core_app.api import parse_json, reject_unstorable
 from core_app.errors import InvalidInput
-from core_app.where import Where, parse_where_text
 from core_app.wiring import app_settings, store
 from ingest_app.chunking_settings import LARGEST, SMALLEST, Strategy
-from search_app.asking import DEFAULT_LIMIT
-from search_app.modes import MODES
 from search_app.serializers import MAX_QUERY_LENGTH
 
 MOST_PASSAGES = 100
@@ -54,7 +54,7 @@ class MetadataField(forms.CharField):
         except InvalidInput as error:
             raise forms.ValidationError(error.detail.replace("The body", "This")) from None
         if not isinstance(parsed, dict):
-            raise forms.ValidationError('Write a JSON object, such as {"team": "support"}.')
+            raise forms.ValidationError(_('Write a JSON object, such as {"team": "support"}.'))
         return parsed
 
 
@@ -62,22 +62,31 @@ class CollectionForm(forms.Form):
     """A new collection."""
 
     name = forms.CharField(
+        label=_("Name"),
         max_length=512,
         widget=UnfoldAdminTextInputWidget(attrs={"autofocus": True, "autocomplete": "off"}),
-        help_text="Applications use it in addresses, so short and without spaces is pleasant: handbook, tickets-2024.",
+        help_text=_(
+            "Applications use it in addresses, so short and without spaces is pleasant: handbook, tickets-2024."
+        ),
     )
     distance = forms.ChoiceField(
+        label=_("Distance"),
         choices=Distance.choices,
         widget=UnfoldAdminSelectWidget(),
-        help_text="How vectors are compared. Cosine fits the built-in model; it cannot be changed later.",
+        help_text=_("How vectors are compared. Cosine fits the built-in model; it cannot be changed later."),
     )
     language = forms.ChoiceField(
+        label=_("Language"),
         required=False,
         widget=UnfoldAdminSelectWidget(),
         initial="english",
-        help_text="Whose stems and stop words are used. Simple has neither, for mixed texts. It can be changed later.",
+        help_text=_(
+            "Whose stems and stop words are used. Simple has neither, for mixed texts. It can be changed later."
+        ),
     )
-    metadata = MetadataField(help_text="Optional: a JSON object with whatever you want to remember about it.")
+    metadata = MetadataField(
+        label=_("Metadata"), help_text=_("Optional: a JSON object with whatever you want to remember about it.")
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -87,18 +96,13 @@ class CollectionForm(forms.Form):
         return self.cleaned_data["language"] or "english"
 
 
-class CollectionMetadataForm(forms.Form):
-    """The part of a collection that can be edited."""
-
-    metadata = MetadataField(label="Metadata (JSON object)")
-
-
 class LanguageForm(forms.Form):
     """The language of a collection's words."""
 
     language = forms.ChoiceField(
+        label=_("Language"),
         widget=UnfoldAdminSelectWidget(),
-        help_text="Words are found by their stems, and stop words left out. Simple has neither: for mixed texts.",
+        help_text=_("Words are found by their stems, and stop words left out. Simple has neither: for mixed texts."),
     )
 
     def __init__(self, *args: Any, known: Sequence[str], **kwargs: Any) -> None:
@@ -110,42 +114,48 @@ class ChunkingForm(forms.Form):
     """How a collection's texts are cut, and what to try it on."""
 
     strategy = forms.ChoiceField(
+        label=_("Strategy"),
         choices=[
-            (Strategy.STRUCTURE, "By structure: sections, blocks, sentences; tables between rows"),
-            (Strategy.FIXED, "Windows of equal size"),
-            (Strategy.WHOLE, "Not at all: one chunk a document"),
+            (Strategy.STRUCTURE, _("By structure: sections, blocks, sentences; tables between rows")),
+            (Strategy.FIXED, _("Windows of equal size")),
+            (Strategy.WHOLE, _("Not at all: one chunk a document")),
         ],
         widget=UnfoldAdminSelectWidget(),
     )
     size = forms.IntegerField(
+        label=_("Size"),
         min_value=SMALLEST,
         max_value=LARGEST,
         widget=UnfoldAdminIntegerFieldWidget(),
-        help_text="Most tokens of one chunk. A model reads only so many: all-MiniLM-L6-v2 reads 256.",
+        help_text=_("Most tokens of one chunk. A model reads only so many: all-MiniLM-L6-v2 reads 256."),
     )
     overlap = forms.IntegerField(
+        label=_("Overlap"),
         min_value=0,
         widget=UnfoldAdminIntegerFieldWidget(),
-        help_text="Tokens that a chunk repeats of the one before it, at most half of the size.",
+        help_text=_("Tokens that a chunk repeats of the one before it, at most half of the size."),
     )
     parent_size = forms.IntegerField(
+        label=_("Parent size"),
         required=False,
         min_value=0,
         max_value=LARGEST,
         widget=UnfoldAdminIntegerFieldWidget(),
-        help_text="Small to find, big to show: a search shows the neighbours around the chunk it found, at most so "
-        "many tokens and at least the size. Empty or 0: the chunk itself.",
+        help_text=_(
+            "Small to find, big to show: a search shows the neighbours around the chunk it found, at most so "
+            "many tokens and at least the size. Empty or 0: the chunk itself."
+        ),
     )
     source = forms.CharField(
         required=False,
-        label="Try it on a document",
+        label=_("Try it on a document"),
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
-        help_text="The name of a document of this collection, such as guide.md.",
+        help_text=_("The name of a document of this collection, such as guide.md."),
     )
     text = forms.CharField(
         required=False,
         strip=False,
-        label="Or on a text of your own",
+        label=_("Or on a text of your own"),
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 6, "spellcheck": "false"}),
     )
 
@@ -154,7 +164,7 @@ class TypedNameForm(forms.Form):
     """Asks for the collection's name, so that nothing large goes with one careless click."""
 
     name = forms.CharField(
-        label="Type the collection's name",
+        label=_("Type the collection's name"),
         strip=False,
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off", "autofocus": True}),
     )
@@ -166,7 +176,7 @@ class TypedNameForm(forms.Form):
     def clean_name(self) -> str:
         name = str(self.cleaned_data["name"])
         if name != self._expected:
-            raise forms.ValidationError("This is not the collection's name. Nothing was deleted.")
+            raise forms.ValidationError(_("This is not the collection's name. Nothing was deleted."))
         return name
 
 
@@ -185,24 +195,33 @@ class ManyFilesField(forms.FileField):
         # Empty files are for the job to report, each by its name: here they would stop the others.
         given = [upload for upload in uploads if isinstance(upload, UploadedFile)]
         if not given:
-            raise forms.ValidationError("Choose at least one file.")
+            raise forms.ValidationError(_("Choose at least one file."))
         limits = app_settings().ingestion
         if len(given) > limits.max_files:
-            raise forms.ValidationError(f"Choose at most {limits.max_files} files at a time.")
+            raise forms.ValidationError(
+                ngettext(
+                    "Choose at most %(number)s file at a time.",
+                    "Choose at most %(number)s files at a time.",
+                    limits.max_files,
+                )
+                % {"number": limits.max_files}
+            )
         if sum(upload.size or 0 for upload in given) > limits.max_request_bytes:
             most = filesizeformat(limits.max_request_bytes)
-            raise forms.ValidationError(f"These files are larger than {most} together. Upload them in parts.")
+            raise forms.ValidationError(
+                _("These files are larger than %(most)s together. Upload them in parts.") % {"most": most}
+            )
         return given
 
 
 class UploadForm(forms.Form):
     """Files for one collection."""
 
-    collection = forms.ChoiceField(widget=UnfoldAdminSelectWidget())
-    file = ManyFilesField(label="Files")
+    collection = forms.ChoiceField(label=_("Collection"), widget=UnfoldAdminSelectWidget())
+    file = ManyFilesField(label=_("Files"))
     metadata = MetadataField(
-        label="Metadata for these files",
-        help_text='Optional: a JSON object such as {"team": "support"}; every passage of these files carries it.',
+        label=_("Metadata for these files"),
+        help_text=_('Optional: a JSON object such as {"team": "support"}; every passage of these files carries it.'),
     )
 
     def __init__(self, *args: Any, collections: Sequence[tuple[str, str]], **kwargs: Any) -> None:
@@ -214,94 +233,70 @@ class RerankForm(forms.Form):
     """A query and the two texts that are compared by it."""
 
     query = forms.CharField(
+        label=_("Query"),
         max_length=MAX_QUERY_LENGTH,
         widget=UnfoldAdminTextInputWidget(attrs={"autofocus": True, "autocomplete": "off", "class": "rs-wide"}),
     )
     first = forms.CharField(
-        label="First text", max_length=MOST_COMPARED, widget=UnfoldAdminTextareaWidget(attrs={"rows": 5})
+        label=_("First text"), max_length=MOST_COMPARED, widget=UnfoldAdminTextareaWidget(attrs={"rows": 5})
     )
     second = forms.CharField(
-        label="Second text", max_length=MOST_COMPARED, widget=UnfoldAdminTextareaWidget(attrs={"rows": 5})
+        label=_("Second text"), max_length=MOST_COMPARED, widget=UnfoldAdminTextareaWidget(attrs={"rows": 5})
     )
 
 
-class QueryForm(forms.Form):
-    """What to look for, and where."""
+class NamedFilterForm(forms.Form):
+    """A filter that a collection keeps; the builder writes into `where`."""
 
-    collection = forms.ChoiceField(widget=UnfoldAdminSelectWidget())
-    query = forms.CharField(
-        max_length=MAX_QUERY_LENGTH,
-        widget=UnfoldAdminTextInputWidget(
-            attrs={"placeholder": "Ask in your own words, or use the text's", "autofocus": True, "class": "rs-wide"}
-        ),
-        error_messages={
-            "required": f"Write a query of 1 to {MAX_QUERY_LENGTH} characters.",
-            "max_length": f"Write a query of 1 to {MAX_QUERY_LENGTH} characters.",
-        },
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=512,
+        strip=False,
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+        help_text=_("Searches call the filter by it."),
     )
-    top_k = forms.IntegerField(
-        label="Passages", min_value=1, max_value=MOST_PASSAGES, required=False, widget=UnfoldAdminIntegerFieldWidget()
-    )
-    min_score = forms.FloatField(
-        label="Least score",
-        min_value=0,
-        max_value=1,
+    description = forms.CharField(
+        label=_("Description"),
+        max_length=MAX_DESCRIPTION,
         required=False,
-        widget=UnfoldAdminIntegerFieldWidget(attrs={"step": "0.05", "placeholder": "none"}),
-    )
-
-    mode = forms.ChoiceField(
-        choices=[("", "As the collection has it"), *((name, f"{name}, {m.budget_ms} ms") for name, m in MODES.items())],
-        required=False,
-        widget=UnfoldAdminSelectWidget(),
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+        help_text=_("Optional: what it is for."),
     )
     where = forms.CharField(
-        label="Filter",
-        max_length=MAX_QUERY_LENGTH,
-        required=False,
-        widget=UnfoldAdminTextInputWidget(attrs={"placeholder": '{"source": "guide.md"}', "spellcheck": "false"}),
+        label=_("Where"),
+        strip=False,
+        widget=forms.Textarea(),
+        error_messages={"required": _("Add at least one condition.")},
     )
-
-    def __init__(self, *args: Any, collections: Sequence[tuple[str, str]], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        choose(self, "collection", collections)
-
-    def clean_where(self) -> Where | None:
-        text = self.cleaned_data["where"].strip()
-        try:
-            return parse_where_text(text) if text else None
-        except InvalidInput as error:
-            raise forms.ValidationError(error.detail) from None
-
-    def clean_top_k(self) -> int:
-        return self.cleaned_data["top_k"] or DEFAULT_LIMIT
 
 
 class ApiKeyForm(forms.Form):
     """A new key: who it is for, what it may do, where and for how long."""
 
     name = forms.CharField(
+        label=_("Name"),
         max_length=200,
         widget=UnfoldAdminTextInputWidget(attrs={"autofocus": True, "autocomplete": "off"}),
-        help_text="Who will use it: an application, a team.",
+        help_text=_("Who will use it: an application, a team."),
     )
     verbs = forms.MultipleChoiceField(
-        label="May",
+        label=_("May"),
         choices=Verb.choices,
         initial=[Verb.READ, Verb.SEARCH],
         widget=UnfoldAdminCheckboxSelectMultipleWidget(),
-        error_messages={"required": "Choose at least one."},
+        error_messages={"required": _("Choose at least one.")},
     )
     collections = forms.CharField(
+        label=_("Collections"),
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, "spellcheck": "false"}),
         initial="*",
-        help_text="Names, one a line. An asterisk stands for any characters: team-* or, for all collections, *.",
+        help_text=_("Names, one a line. An asterisk stands for any characters: team-* or, for all collections, *."),
     )
     expires_on = forms.DateField(
-        label="Last day",
+        label=_("Last day"),
         required=False,
         widget=UnfoldAdminTextInputWidget(attrs={"type": "date"}),
-        help_text="Optional: valid through this day (UTC).",
+        help_text=_("Optional: valid through this day (UTC)."),
     )
 
     def clean_collections(self) -> list[str]:
@@ -311,7 +306,7 @@ class ApiKeyForm(forms.Form):
     def clean_expires_on(self) -> datetime.date | None:
         day: datetime.date | None = self.cleaned_data["expires_on"]
         if day is not None and day < datetime.datetime.now(tz=datetime.UTC).date():
-            raise forms.ValidationError("This day is over. Choose today or later.")
+            raise forms.ValidationError(_("This day is over. Choose today or later."))
         return day
 
 

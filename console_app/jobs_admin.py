@@ -4,40 +4,43 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.contrib.filters.admin import (  # type: ignore[import-untyped]
-    ChoicesDropdownFilter,
-    RelatedDropdownFilter,
-)
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
+from unfold.contrib.filters.admin import ChoicesDropdownFilter  # type: ignore[import-untyped]
 
-from collections_app.models import Collection
-from console_app.failures import EXPECTED, sentence
+from console_app.failures import EXPECTED, GONE, sentence
 from console_app.forms import UploadForm
 from console_app.home import jobs_context
-from console_app.pages import Action, ServiceAdmin
+from console_app.pages import Action, CappedPaginator, ServiceAdmin
 from console_app.permissions import abilities, may, require
 from console_app.progress import ITEMS_SHOWN, TONES, fingerprint, group_items, items_to_show, progress_of, would_change
+from console_app.reached import CollectionFilter, names_for
 from console_app.selectors import with_item_totals
 from console_app.templatetags.console import label
 from core_app.wiring import app_settings
+from ingest_app.history import MOST_EVENTS, history
 from ingest_app.models import Item, Job
-from ingest_app.selectors import get_job, report
-from ingest_app.steering import can_be_retried, cancel_job, retry_job
+from ingest_app.selectors import report
+from ingest_app.steering import can_be_retried, cancel_job, retriable_items, retry_job
 from ingest_app.submitting import Source, submit
 from ingest_app.uploads import sent_name
 
 #: htmx's signal to stop asking.
 STOP_POLLING = 286
 NOTHING_NEW = 204
+#: Of an item's place: what the database's integer holds.
+MOST_DIGITS = 9
 
 
 @admin.register(Job)
@@ -45,15 +48,18 @@ class JobAdmin(ServiceAdmin):
     list_display = ("started", "what", "collection", "status", "how_far", "failures", "duration")
     list_display_links = ("started",)
     list_filter = (
-        ("collection", RelatedDropdownFilter),
+        ("collection", CollectionFilter),
         ("kind", ChoicesDropdownFilter),
         ("state", ChoicesDropdownFilter),
     )
     list_filter_submit = True
     list_select_related = ("collection",)
-    ordering = ("-created_at",)
-    empty_title = "No jobs yet"
-    empty_text = (
+    paginator = CappedPaginator
+    #: Any other order would sort the whole table; filters by state and kind say what people sort for.
+    sortable_by = ()
+    ordering = ("-created_at", "-id")
+    empty_title = gettext_noop("No jobs yet")
+    empty_text = gettext_noop(
         "Every upload is a job. Its page shows how far it is and what became of each file. "
         "Emptying a large collection, building an index and reclaiming space are jobs, too."
     )
@@ -68,6 +74,7 @@ class JobAdmin(ServiceAdmin):
                 ("progress", self.progress_view),
                 ("cancel", self.cancel_view),
                 ("retry", self.retry_view),
+                ("log", self.log_view),
             )
         ]
         recent = path("recent/", self.admin_site.admin_view(self.recent_view), name="ingest_job_recent")
@@ -76,35 +83,37 @@ class JobAdmin(ServiceAdmin):
     def list_actions(self, request: HttpRequest) -> list[Action]:
         if not may(request.user, "upload"):
             return []
-        return [Action(label="Upload files", url=reverse("admin:ingest_job_add"), icon="upload_file", primary=True)]
+        return [Action(label=_("Upload files"), url=reverse("admin:ingest_job_add"), icon="upload_file", primary=True)]
 
-    @admin.display(description="Created", ordering="created_at")
+    @admin.display(description=gettext_lazy("Created"), ordering="created_at")
     def started(self, row: Job) -> Any:
         return row.created_at
 
-    @admin.display(description="Kind", ordering="kind")
+    @admin.display(description=gettext_lazy("Kind"), ordering="kind")
     def what(self, row: Job) -> str:
         return row.get_kind_display()
 
-    @admin.display(description="State", ordering="state")
+    @admin.display(description=gettext_lazy("State"), ordering="state")
     def status(self, row: Job) -> SafeString:
         return label(row.get_state_display(), TONES[row.state])
 
-    @admin.display(description="Done")
+    @admin.display(description=gettext_lazy("Done"))
     def how_far(self, row: Any) -> SafeString:
-        if not row.has_items:
-            text = f"{row.done:,} of {row.total:,}" if row.total else ""
-            return format_html('<span class="rs-number">{}</span>', text)
-        return format_html('<span class="rs-number">{} of {}</span>', row.item_ended, row.item_total)
+        text = ""
+        if row.has_items:
+            text = _("%(done)s of %(total)s") % {"done": row.item_ended, "total": row.item_total}
+        elif row.total:
+            text = _("%(done)s of %(total)s") % {"done": f"{row.done:,}", "total": f"{row.total:,}"}
+        return format_html('<span class="rs-number">{}</span>', text)
 
-    @admin.display(description="Failed")
+    @admin.display(description=gettext_lazy("Failed"))
     def failures(self, row: Any) -> SafeString | str:
         if not row.has_items:
             return ""
         tone = "rs-number rs-bad" if row.item_failed else "rs-number"
         return format_html('<span class="{}">{}</span>', tone, row.item_failed)
 
-    @admin.display(description="Took")
+    @admin.display(description=gettext_lazy("Took"))
     def duration(self, row: Job) -> str:
         return took(row)
 
@@ -117,7 +126,7 @@ class JobAdmin(ServiceAdmin):
         form = UploadForm(
             request.POST if posted else None,
             request.FILES if posted else None,
-            collections=_collections(may_create=may(request.user, "create_collections")),
+            collections=_collections(request),
             initial={"collection": request.GET.get("collection")},
         )
         if posted and form.is_valid():
@@ -128,7 +137,7 @@ class JobAdmin(ServiceAdmin):
             else:
                 return self._after(request, job)
         limits = app_settings().ingestion
-        return self.page(request, "upload.html", title="Upload files", form=form, limits=limits)
+        return self.page(request, "upload.html", title=_("Upload files"), form=form, limits=limits)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -149,9 +158,9 @@ class JobAdmin(ServiceAdmin):
         """What of the job's page changes; empty while nothing did, and the last time with htmx's stop sign."""
         require(request, "view_jobs")
         try:
-            live = _live(request, get_job(job_id=job_id))
-        except EXPECTED as error:
-            return render(request, "console/_gone.html", {"text": sentence(error)}, status=STOP_POLLING)
+            live = _live(request, self.found(request, str(job_id)))
+        except Http404:
+            return render(request, "console/_gone.html", {"text": GONE}, status=STOP_POLLING)
         if live["progress"].is_over:
             return render(request, "console/_job.html", live, status=STOP_POLLING)
         if request.GET.get("seen") == live["seen"]:
@@ -164,15 +173,34 @@ class JobAdmin(ServiceAdmin):
 
     def retry_view(self, request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
         """Queue what failed or was cancelled again."""
-        return self._steer(request, job_id, retry_job)
+        item = request.POST.get("item", "")
+        if not item:
+            return self._steer(request, job_id, retry_job)
+        if not (item.isascii() and item.isdecimal() and len(item) <= MOST_DIGITS):
+            raise Http404
+        return self._steer(request, job_id, partial(retry_job, ordinal=int(item)))
+
+    def log_view(self, request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+        """What happened to a job, and when."""
+        require(request, "view_jobs")
+        row = self.found(request, str(job_id))
+        items = list(report(job=row).items or ())
+        return self.page(
+            request,
+            "job_log.html",
+            title=_("Log of job %(id)s") % {"id": row.pk},
+            row=row,
+            events=history(job=row, items=items),
+            hidden=max(0, len(items) - MOST_EVENTS),
+        )
 
     def _steer(self, request: HttpRequest, job_id: uuid.UUID, service: Callable[..., Job]) -> HttpResponse:
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         require(request, "steer_jobs")
+        job = self.found(request, str(job_id))
         try:
-            job = get_job(job_id=job_id)
-            if job.kind == Job.Kind.EMPTY and service is retry_job:
+            if job.kind == Job.Kind.EMPTY and service is not cancel_job:
                 require(request, "empty_collections")
             service(job=job)
         except EXPECTED as error:
@@ -180,9 +208,9 @@ class JobAdmin(ServiceAdmin):
         return redirect("admin:ingest_job_change", job_id)
 
     def _after(self, request: HttpRequest, job: Job) -> HttpResponse:
-        if may(request.user, "view_jobs"):
+        if may(request.user, "view_jobs", job):
             return redirect("admin:ingest_job_change", job.pk)
-        messages.success(request, "The files were accepted and wait to be indexed.")
+        messages.success(request, _("The files were accepted and wait to be indexed."))
         return redirect("admin:index")
 
 
@@ -191,16 +219,18 @@ def took(job: Job) -> str:
     if job.started_at is None or job.finished_at is None:
         return ""
     seconds = (job.finished_at - job.started_at).total_seconds()
-    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+    if seconds < 60:
+        return _("%(seconds)s s") % {"seconds": f"{seconds:.1f}"}
+    return _("%(minutes)s min %(seconds)s s") % {"minutes": f"{seconds // 60:.0f}", "seconds": f"{seconds % 60:.0f}"}
 
 
-def _collections(*, may_create: bool) -> list[tuple[str, str]]:
-    """All collections; the default one too where this user may bring it into being by using it."""
-    names = list(Collection.objects.order_by("name").values_list("name", flat=True))
+def _collections(request: HttpRequest) -> list[tuple[str, str]]:
+    """Those this user may upload to; the default one too where using it may bring it into being."""
+    names = names_for(request.user, "upload")
     default = app_settings().vector_database.default_collection
     choices = [(name, name) for name in names]
-    if default not in names and may_create:
-        choices.append((default, f"{default} (new, the default)"))
+    if default not in names and all(may(request.user, need, default) for need in ("upload", "create_collections")):
+        choices.append((default, _("%(name)s (new, the default)") % {"name": default}))
     return choices
 
 
@@ -215,7 +245,7 @@ def _live(request: HttpRequest, job: Job) -> dict[str, Any]:
     """The context of the part of the page that is polled."""
     found = report(job=job)
     items = list(found.items or ())
-    may_retry = found.job.kind != Job.Kind.EMPTY or may(request.user, "empty_collections")
+    may_retry = found.job.kind != Job.Kind.EMPTY or may(request.user, "empty_collections", job)
     chosen = request.GET.get("show", "")
     chosen = chosen if chosen in Item.State.values else ""
     return {
@@ -226,9 +256,10 @@ def _live(request: HttpRequest, job: Job) -> dict[str, Any]:
         "show": chosen,
         "groups": group_items(items, chosen=chosen),
         "items": items_to_show(items, chosen=chosen),
+        "retriable": retriable_items(job=found.job) if items else frozenset(),
         "hidden": max(0, sum(not chosen or item.state == chosen for item in items) - ITEMS_SHOWN),
         "item_tones": TONES,
         "took": took(found.job),
         "can_retry": may_retry and can_be_retried(job=found.job),
-        "may": abilities(request.user),
+        "may": abilities(request.user, job),
     }

@@ -6,14 +6,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from django.contrib.admin import ModelAdmin, ShowFacets
+from django.contrib.admin.utils import quote
 from django.contrib.auth import get_permission_codename
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
-from console_app.permissions import abilities
+from access_app.patterns import is_everything, named
+from access_app.reach import names_of, patterns_of
+from collections_app.models import Collection
+from console_app.audit_pages import history_page
+from console_app.permissions import abilities, note_found, require
 
 if TYPE_CHECKING:
     UnfoldModelAdmin = ModelAdmin[Any]
@@ -48,7 +56,73 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]  # Django's class is
         return self.count >= self.CAP
 
 
-class ServiceAdmin(UnfoldModelAdmin):
+class FramedAdmin(UnfoldModelAdmin):
+    """What all classes share: pages of our own inside the admin's frame, the history of a row among them."""
+
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """What was changed of a row, newest first."""
+        require(request, "view_audit")
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        row = self.found(request, object_id)
+        if self.subject(row) is None and not is_everything(patterns_of(request.user, "access.view_auditentry")):
+            # Of no collection, so for those who see the log of all of them.
+            raise PermissionDenied
+        shown = history_page(row, before=request.GET.get("before"))
+        title = _("History of %(name)s") % {"name": row}
+        return self.page(request, "history.html", title=title, row=row, history_url=None, **shown)
+
+    def found(self, request: HttpRequest, object_id: str) -> Any:
+        """The row of this key. Raises Http404 where there is none that the user reaches.
+
+        Raises PermissionDenied where the user may not do on it what the request has required.
+        """
+        row = self.get_object(request, object_id)
+        if row is None:
+            raise Http404
+        subject = self.subject(row)
+        if subject is not None:
+            note_found(request, subject)
+        return row
+
+    def subject(self, row: Model | None) -> Any:
+        """What tells which collections a row is about; None where it is about none, as a user is."""
+        return None if row is None or names_of(row) is None else row
+
+    def page(
+        self,
+        request: HttpRequest,
+        template: str,
+        *,
+        title: str,
+        row: Model | None = None,
+        **context: Any,
+    ) -> TemplateResponse:
+        """A page of ours inside the admin's frame, about `row` where it is about one."""
+        request.current_app = self.admin_site.name
+        may = abilities(request.user, self.subject(row))
+        frame = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": title,
+            "crumb": title,
+            "subtitle": None,
+            "original": row,
+            "may": may,
+            "history_url": self._history_url(row) if may["view_audit"] else None,
+        }
+        return TemplateResponse(request, f"console/{template}", {**frame, **context})
+
+    def _history_url(self, row: Model | None) -> str | None:
+        if row is None:
+            return None
+        name = f"{self.admin_site.name}:{self.opts.app_label}_{self.opts.model_name}_history"
+        return reverse(name, args=[quote(row.pk)])
+
+
+class ServiceAdmin(FramedAdmin):
     """Rows are listed here and written by services alone, because their rules live above the models.
 
     Nothing can be saved through the admin's own forms: whatever may be changed has a page of its own.
@@ -62,13 +136,50 @@ class ServiceAdmin(UnfoldModelAdmin):
     show_facets = ShowFacets.NEVER  # a count over the whole table for each choice of a filter
     show_add_link = False
     #: What an empty list says.
-    empty_title = "Nothing here yet"
+    empty_title = gettext_noop("Nothing here yet")
     empty_text = ""
+    #: How Django's lookups lead from a row to its collection, such as `document__collection`.
+    belongs_to = "collection"
+
+    def __init__(self, model: type[Model], admin_site: Any) -> None:
+        super().__init__(model, admin_site)
+        first = self.belongs_to.partition("__")[0]
+        if model is not Collection and first not in {field.name for field in self.opts.get_fields()}:
+            raise ImproperlyConfigured(f"{type(self).__name__}.belongs_to: say how its rows lead to their collection.")
+
+    @property
+    def view_permission(self) -> str:
+        """What it takes to see a row, on the row's collection."""
+        return f"{self.opts.app_label}.{get_permission_codename('view', self.opts)}"
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Seeing takes the permission to view, here as on the pages; the one to change does not imply it."""
-        codename = get_permission_codename("view", self.opts)
-        return request.user.has_perm(f"{self.opts.app_label}.{codename}")
+        return request.user.has_perm(self.view_permission, self.subject(obj))
+
+    def subject(self, row: Model | None) -> Any:
+        """The row, or what `belongs_to` leads to from it."""
+        if row is None or names_of(row) is not None or not isinstance(row, self.model):
+            return super().subject(row)
+        found: Any = row
+        for step in self.belongs_to.split("__"):
+            found = getattr(found, step)
+        return found
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """The rows that the user reaches; for lists and, by `found`, for every page about a row."""
+        return self.within_reach(super().get_queryset(request), patterns_of(request.user, self.view_permission))
+
+    def within_reach(self, rows: QuerySet[Any], patterns: frozenset[str]) -> QuerySet[Any]:
+        """Those of the rows whose collection fits a pattern.
+
+        The collections are looked up first: Postgres knows how many rows each key has, and so whether to walk the table
+        newest first or to take those of few collections. Of a join on their names it can only guess.
+        """
+        if is_everything(patterns):
+            return rows
+        reached = Collection.objects.filter(named("name", sorted(patterns))).order_by()
+        keys = list(reached.values_list("pk", flat=True))
+        return rows.filter(**{"pk__in" if self.model is Collection else f"{self.belongs_to}__in": keys})
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -94,32 +205,3 @@ class ServiceAdmin(UnfoldModelAdmin):
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         raise PermissionDenied
-
-    def found(self, request: HttpRequest, object_id: str) -> Any:
-        """The row of this key. Raises Http404 where there is none."""
-        row = self.get_object(request, object_id)
-        if row is None:
-            raise Http404
-        return row
-
-    def page(
-        self,
-        request: HttpRequest,
-        template: str,
-        *,
-        title: str,
-        row: Model | None = None,
-        **context: Any,
-    ) -> TemplateResponse:
-        """A page of ours inside the admin's frame, about `row` where it is about one."""
-        request.current_app = self.admin_site.name
-        frame = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": title,
-            "crumb": title,
-            "subtitle": None,
-            "original": row,
-            "may": abilities(request.user),
-        }
-        return TemplateResponse(request, f"console/{template}", {**frame, **context})

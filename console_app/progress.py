@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext
+
+from console_app.templatetags.console import thousands
 from ingest_app.models import Item, Job
 from ingest_app.selectors import JobReport
 
@@ -59,12 +64,12 @@ def progress_of(report: JobReport) -> Progress:
 
 def _sentence_without_items(job: Job) -> str:
     if job.finished_at is None and job.cancel_requested:
-        return "Stopping after the step in hand."
+        return _("Stopping after the step in hand.")
     by_state: dict[str, str] = {
-        Job.State.QUEUED: "Waiting for a worker.",
-        Job.State.RUNNING: job.step or "Beginning.",
+        Job.State.QUEUED: _("Waiting for a worker."),
+        Job.State.RUNNING: job.step or _("Beginning."),
         Job.State.FAILED: job.error,
-        Job.State.CANCELLED: "Cancelled: nothing was deleted." if job.kind == Job.Kind.EMPTY else "Cancelled.",
+        Job.State.CANCELLED: _("Cancelled: nothing was deleted.") if job.kind == Job.Kind.EMPTY else _("Cancelled."),
     }
     return by_state.get(job.state) or _outcome(job)
 
@@ -72,35 +77,52 @@ def _sentence_without_items(job: Job) -> str:
 def _outcome(job: Job) -> str:
     result = job.result or {}
     if job.kind == Job.Kind.EMPTY:
-        return f"Chunks deleted: {result.get('count_deleted', 0):,}."
+        return _("Chunks deleted: %(count)s.") % {"count": thousands(result.get("count_deleted", 0))}
     if job.kind == Job.Kind.INDEX:
-        return f"Vectors in the index: {result.get('indexed', 0):,}."
+        return _("Vectors in the index: %(count)s.") % {"count": thousands(result.get("indexed", 0))}
     if job.kind == Job.Kind.REWORD:
-        return f"The language of the words: {result.get('language', '')}."
-    return "The space of deleted rows was given back."
+        return _("The language of the words: %(language)s.") % {"language": result.get("language", "")}
+    return _("The space of deleted rows was given back.")
 
 
 def _sentence_of_sync(report: JobReport) -> str:
     """A sync says what it found beside its files; while it reads, how far that is."""
     job, found = report.job, report.job.result or {}
     if job.state == Job.State.QUEUED and not report.total:
-        return "Waiting for a worker."
+        return _("Waiting for a worker.")
     if job.finished_at is None or job.state == Job.State.CANCELLED:
         items = _sentence_of_items(report)
         return f"{job.step} {items}" if job.step and job.state == Job.State.RUNNING else items
     if job.error:
         return job.error
     if job.dry_run:
-        kinds = {"new": "new", "changed": "changed", "archive": "archives to look into", "unchanged": "unchanged"}
-        parts = [f"{found.get(kind, 0):,} {text}" for kind, text in kinds.items()]
-        parts += [f"{found['adopted']:,} in the place of others"] if found.get("adopted") else []
-        return f"Would find {', '.join(parts)}; {found.get('vanished', 0):,} gone. Nothing was changed."
-    parts = [f"{report.done - report.unpacked:,} indexed"]
-    parts += [f"{found.get('unchanged', 0) + report.skipped:,} unchanged"]
+        return _would_find(found)
+    parts = [_indexed(report.done - report.unpacked)]
+    parts += [_unchanged(found.get("unchanged", 0) + report.skipped)]
     parts += [opened_archives(report.unpacked)] if report.unpacked else []
-    parts += [f"{report.failed:,} failed"] if report.failed else []
-    parts += [f"{found.get('removed', 0):,} removed"] if found.get("removed") else []
-    return f"{', '.join(parts)}."
+    parts += [_failed(report.failed)] if report.failed else []
+    removed = found.get("removed", 0)
+    parts += [_counted(ngettext("%(count)s removed", "%(count)s removed", removed), removed)] if removed else []
+    return _("%(outcome)s.") % {"outcome": _listed(parts)}
+
+
+def _would_find(found: Mapping[str, int]) -> str:
+    """What a dry run found, each kind with its number."""
+    count = {kind: found.get(kind, 0) for kind in ("new", "changed", "archive", "unchanged", "adopted", "vanished")}
+    parts = [
+        _counted(ngettext("%(count)s new", "%(count)s new", count["new"]), count["new"]),
+        _counted(ngettext("%(count)s changed", "%(count)s changed", count["changed"]), count["changed"]),
+        _counted(
+            ngettext("%(count)s archive to look into", "%(count)s archives to look into", count["archive"]),
+            count["archive"],
+        ),
+        _unchanged(count["unchanged"]),
+    ]
+    if count["adopted"]:
+        words = ngettext("%(count)s in the place of another", "%(count)s in the place of others", count["adopted"])
+        parts.append(_counted(words, count["adopted"]))
+    gone = _counted(ngettext("%(count)s gone", "%(count)s gone", count["vanished"]), count["vanished"])
+    return _("Would find %(found)s; %(gone)s. Nothing was changed.") % {"found": _listed(parts), "gone": gone}
 
 
 def _sentence(report: JobReport) -> str:
@@ -110,48 +132,86 @@ def _sentence(report: JobReport) -> str:
 def _sentence_of_items(report: JobReport) -> str:
     job = report.job
     if job.finished_at is None and job.cancel_requested:
-        return "Stopping after the batch in hand."
-    if job.state == Job.State.QUEUED and job.next_try_at is not None:
-        return (
-            f"{report.ended} of {files(report.total)} done; the rest is tried again at {job.next_try_at:%H:%M:%S} UTC."
-        )
-    if job.state == Job.State.QUEUED:
-        return f"{files(report.total)} waiting for a worker."
+        return _("Stopping after the batch in hand.")
+    if job.state in {Job.State.QUEUED, Job.State.RUNNING}:
+        return _sentence_of_waiting(report)
+    parts = [
+        (_indexed, report.done - report.unpacked),
+        (_unchanged, report.skipped),
+        (_failed, report.failed),
+        (_cancelled, report.cancelled),
+        (opened_archives, report.unpacked),
+    ]
+    outcome = [words(count) for words, count in parts if count]
+    if not outcome:
+        return _("%(files)s.") % {"files": files(report.total)}
+    return _("%(files)s: %(outcome)s.") % {"files": files(report.total), "outcome": _listed(outcome)}
+
+
+def _sentence_of_waiting(report: JobReport) -> str:
+    """A job that has not ended."""
+    job, total = report.job, report.total
+    values = {"ended": thousands(report.ended), "total": thousands(total)}
     if job.state == Job.State.RUNNING:
-        return f"{report.ended} of {files(report.total)} done."
-    outcome = {
-        "indexed": report.done - report.unpacked,
-        "unchanged": report.skipped,
-        "failed": report.failed,
-        "cancelled": report.cancelled,
-    }
-    parts = [f"{count} {word}" for word, count in outcome.items() if count]
-    parts += [opened_archives(report.unpacked)] if report.unpacked else []
-    return f"{files(report.total)}: {', '.join(parts)}." if parts else f"{files(report.total)}."
+        return ngettext("%(ended)s of %(total)s file done.", "%(ended)s of %(total)s files done.", total) % values
+    if job.next_try_at is None:
+        words = ngettext("%(total)s file waiting for a worker.", "%(total)s files waiting for a worker.", total)
+        return words % values
+    at = timezone.localtime(job.next_try_at)
+    words = ngettext(
+        "%(ended)s of %(total)s file done; the rest is tried again at %(time)s %(zone)s.",
+        "%(ended)s of %(total)s files done; the rest is tried again at %(time)s %(zone)s.",
+        total,
+    )
+    return words % {**values, "time": f"{at:%H:%M:%S}", "zone": at.tzname()}
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return pgettext("between the parts of a list", ", ").join(parts)
+
+
+def _counted(words: str, count: int) -> str:
+    return words % {"count": thousands(count)}
+
+
+def _indexed(count: int) -> str:
+    return _counted(ngettext("%(count)s indexed", "%(count)s indexed", count), count)
+
+
+def _unchanged(count: int) -> str:
+    return _counted(ngettext("%(count)s unchanged", "%(count)s unchanged", count), count)
+
+
+def _failed(count: int) -> str:
+    return _counted(ngettext("%(count)s failed", "%(count)s failed", count), count)
+
+
+def _cancelled(count: int) -> str:
+    return _counted(ngettext("%(count)s cancelled", "%(count)s cancelled", count), count)
 
 
 def opened_archives(count: int) -> str:
     """How many archives were taken apart, in words."""
-    return f"{count:,} {'archive' if count == 1 else 'archives'} opened"
+    return _counted(ngettext("%(count)s archive opened", "%(count)s archives opened", count), count)
 
 
 def would_change(job: Job) -> dict[str, list[str]]:
     """The names that a dry run found, by what would become of them; the first of each kind."""
     names: dict[str, list[str]] = (job.result or {}).get("names", {}) if job.dry_run else {}
     called = {
-        "new": "new",
-        "changed": "changed",
-        "adopted": "takes the place of another",
-        "archive": "archives",
-        "refused": "refused",
-        "vanished": "gone",
+        "new": _("new"),
+        "changed": _("changed"),
+        "adopted": _("takes the place of another"),
+        "archive": _("archives"),
+        "refused": _("refused"),
+        "vanished": _("gone"),
     }
     return {text: names[kind] for kind, text in called.items() if names.get(kind)}
 
 
 def files(count: int) -> str:
     """`1 file`, `2 files`."""
-    return f"{count} file" if count == 1 else f"{count:,} files"
+    return _counted(ngettext("%(count)s file", "%(count)s files", count), count)
 
 
 def fingerprint(report: JobReport) -> str:
@@ -174,7 +234,7 @@ class ItemGroup:
 
 def group_items(items: Sequence[Item], *, chosen: str) -> list[ItemGroup]:
     """All items and then each state that occurs, in the order of the states."""
-    groups = [ItemGroup(state="", label="All", count=len(items), chosen=not chosen)]
+    groups = [ItemGroup(state="", label=_("All"), count=len(items), chosen=not chosen)]
     for state in Item.State:
         count = sum(item.state == state for item in items)
         if count or state == chosen:

@@ -1,101 +1,207 @@
-"""The playground: one search through the same service as the API, with its reasons shown."""
+"""The playground: one question, searched in one way or two through the same service as the API, with its reasons."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
-from django.utils.safestring import SafeString
+from django.http import QueryDict
 
-from collections_app.models import Chunk, Collection
+from collections_app.models import Chunk
 from console_app.failures import EXPECTED, sentence
-from console_app.forms import QueryForm
-from console_app.highlighting import marked
+from console_app.moves import Move, in_short, moves
+from console_app.passages import Bar, Passage, best_score, passage_of, survivor_bars, waterfall
+from console_app.playground_forms import OTHER, QuestionForm, SettingsForm
 from console_app.selectors import chunks_by_external_id
-from search_app.asking import DEFAULT_LIMIT
-from search_app.explaining import HitExplanation
-from search_app.results import Hit, SearchResult
-from search_app.services import search
-
-#: Shown in places of their own, so not again among the user's metadata.
-SYSTEM_FIELDS = frozenset({"source", "page_number", "chunk_index", "section", "similarity_score", "rrf_score"})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Passage:
-    """One hit, ready to be shown."""
-
-    hit: Hit
-    #: What was found, and what of its parent stands before and after it.
-    text: SafeString
-    before: SafeString
-    after: SafeString
-    #: What either leg and each word adds to its place.
-    why: HitExplanation | None
-    #: Null where it was deleted between the search and this look at it.
-    chunk: Chunk | None
-    #: The user's own.
-    metadata: Mapping[str, Any]
-
-    @property
-    def percent(self) -> int:
-        return round(100 * self.hit.score)
+from console_app.snippets import as_curl, as_python, request_of
+from search_app.emptiness import Survivors
+from search_app.models import TestCase
+from search_app.results import SearchResult
+from search_app.services import search_collections
+from search_app.tracing import Whereabouts
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueryPage:
-    """The form and, once it was sent and accepted, what the search returned."""
+class Missed:
+    """Where a passage is, with its place among the judgements of the page."""
 
-    form: QueryForm
+    about: Whereabouts
+    number: int | None = None
+    grade: int | None = None
+
+
+@dataclass(kw_only=True)
+class Side:
+    """One way to search, and what it found."""
+
+    #: A or B.
+    name: str
+    form: SettingsForm
     result: SearchResult | None = None
     passages: Sequence[Passage] = ()
+    missed: Sequence[Missed] = ()
+    error: str = ""
+    curl: str = ""
+    python: str = ""
+
+    @cached_property
+    def stages(self) -> list[Bar]:
+        return waterfall(self.result) if self.result else []
+
+    @cached_property
+    def survivors(self) -> list[tuple[Survivors, Bar]]:
+        explanation = self.result.explanation if self.result else None
+        return survivor_bars(explanation.survivors) if explanation else []
+
+    @property
+    def is_filtered_out(self) -> bool:
+        """Whether it is the filter that leaves nothing."""
+        if not self.form.cleaned_data.get("where"):
+            return False
+        # The conditions before the words of the query and the least score are the filter's.
+        return any(not step.together for step, _bar in self.survivors if step.alone is not None)
+
+    @property
+    def keys(self) -> list[tuple[str, str]]:
+        return [passage.key for passage in self.passages]
 
 
-def run_query(data: Mapping[str, Any], *, asked_by: str) -> QueryPage:
-    """The page for these GET parameters; without a query it is an empty form."""
-    names = list(Collection.objects.order_by("name").values_list("name", flat=True))
-    choices = [(name, name) for name in names]
+@dataclass(kw_only=True)
+class QueryPage:
+    """The forms and, once they were sent and accepted, what was found."""
+
+    form: QuestionForm
+    a: Side
+    b: Side
+    #: Those that were searched.
+    sides: Sequence[Side] = ()
+    #: What moved from A to B, and the passages that only A has.
+    moved: str = ""
+    case: TestCase | None = None
+    #: The address after its question mark: all of the page is in it.
+    address: str = ""
+    collections: Sequence[str] = field(default_factory=list)
+
+    @property
+    def is_compared(self) -> bool:
+        return len(self.sides) > 1
+
+    @property
+    def is_several(self) -> bool:
+        """Whether several collections were searched."""
+        return len(self.form.cleaned_data["collection"]) > 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asker:
+    """Who looks at the page: whose searches are logged, and what of test cases is shown."""
+
+    name: str
+    base: str
+    cases: Any  # a query set of test cases that they may see
+
+
+def run_query(data: QueryDict, *, names: Sequence[str], asker: Asker) -> QueryPage:
+    """The page for these GET parameters; without a query it is an empty form. `names` are of the collections."""
     if "query" not in data:
-        initial = {"collection": data.get("collection"), "top_k": DEFAULT_LIMIT}
-        return QueryPage(form=QueryForm(collections=choices, initial=initial))
-    form = QueryForm(data, collections=choices)
-    if not form.is_valid():
-        return QueryPage(form=form)
-    asked = form.cleaned_data
+        chosen = data.getlist("collection") or names[:1]
+        form = QuestionForm(collections=names, initial={"collection": chosen})
+        return QueryPage(form=form, a=_side("A"), b=_side("B"), collections=names)
+    form = QuestionForm(data, collections=names)
+    page = QueryPage(
+        form=form,
+        a=_side("A", data),
+        b=_side("B", data if "compare" in data else None),
+        collections=names,
+        address=data.urlencode(),
+    )
+    is_good = form.is_valid()
+    wanted = [page.a, page.b] if is_good and form.cleaned_data["compare"] else [page.a]
+    # Each is asked, so that each shows its mistakes.
+    if [side.name for side in wanted if not side.form.is_valid()] or not is_good:
+        return page
+    page.sides = wanted
+    page.case = asker.cases.filter(pk=form.cleaned_data["case"]).first() if form.cleaned_data["case"] else None
+    for side in wanted:
+        _search(side, form.cleaned_data, asker)
+    _show(wanted)
+    _judge(page)
+    if page.is_compared:
+        _compare(page)
+    return page
+
+
+def _side(name: str, data: QueryDict | None = None) -> Side:
+    return Side(name=name, form=SettingsForm(data, prefix=OTHER if name == "B" else None))
+
+
+def _search(side: Side, asked: Mapping[str, Any], asker: Asker) -> None:
+    names = asked["collection"]
+    question = {"query": asked["query"], **({"topic": asked["topic"]} if asked["topic"] else {})}
+    address, body = request_of(base=asker.base, collections=names, question=question, given=side.form.given())
+    side.curl, side.python = as_curl(address, body), as_python(address, body)
     try:
-        result = search(
-            collection_name=asked["collection"],
+        result = search_collections(
+            collection_names=names,
             query=asked["query"],
-            top_k=asked["top_k"],
-            min_score=asked["min_score"],
-            mode=asked["mode"] or None,
-            where=asked["where"],
+            topic=asked["topic"],
             highlight=True,
             explain=True,
-            asked_by=asked_by,
+            trace=[asked["missed"]] if asked["missed"] else (),
+            asked_by=asker.name,
+            **side.form.options(),  # type: ignore[misc]  # none of those above is among them
         )
-        passages = _passages(asked["collection"], result)
     except EXPECTED as error:
-        form.add_error(None, sentence(error))
-        return QueryPage(form=form)
-    return QueryPage(form=form, result=result, passages=passages)
+        side.error = sentence(error)
+        return
+    side.result = result
+    side.missed = [Missed(about=about) for about in result.traced]
 
 
-def _passages(collection_name: str, result: SearchResult) -> list[Passage]:
-    chunks = chunks_by_external_id(collection_name=collection_name, external_ids=[hit.id for hit in result.hits])
-    return [_passage(hit, chunks.get(hit.id)) for hit in result.hits]
+def _show(sides: Sequence[Side]) -> None:
+    """Passages with their chunks, which are read once for all sides."""
+    hits = [hit for side in sides if side.result for hit in side.result.hits]
+    chunks: dict[tuple[str, str], Chunk] = {}
+    for name in dict.fromkeys(hit.collection for hit in hits):
+        ids = list({hit.id for hit in hits if hit.collection == name})
+        of_one = chunks_by_external_id(collection_name=name, external_ids=ids)
+        chunks |= {(name, external_id): chunk for external_id, chunk in of_one.items()}
+    for side in sides:
+        found = side.result.hits if side.result else ()
+        most = best_score(found)
+        side.passages = [passage_of(hit, chunk=chunks.get((hit.collection, hit.id)), most=most) for hit in found]
 
 
-def _passage(hit: Hit, chunk: Chunk | None) -> Passage:
-    start, end = hit.matched_at or (0, len(hit.content))
-    ranges = hit.highlights or ()
-    return Passage(
-        hit=hit,
-        text=marked(hit.content, ranges, start=start, end=end),
-        before=marked(hit.content, ranges, end=start),
-        after=marked(hit.content, ranges, start=end),
-        why=hit.explanation,
-        chunk=chunk,
-        metadata={key: value for key, value in hit.metadata.items() if key not in SYSTEM_FIELDS},
-    )
+def _judge(page: QueryPage) -> None:
+    """Number what can be judged, each passage once, with what its test case says of it."""
+    known: dict[str, int] = {}
+    if page.case is not None:
+        known = {row.external_id: row.grade for row in page.case.judgements.all()}
+    numbered: set[tuple[str, str]] = set()
+
+    def number(key: tuple[str, str]) -> int | None:
+        if key in numbered:
+            return None
+        numbered.add(key)
+        return len(numbered)
+
+    for side in page.sides:
+        side.passages = [replace(one, number=number(one.key), grade=known.get(one.hit.id)) for one in side.passages]
+    for side in page.sides:
+        side.missed = [
+            replace(one, number=number((one.about.collection or "", one.about.id)), grade=known.get(one.about.id))
+            if one.about.id
+            else one
+            for one in side.missed
+        ]
+
+
+def _compare(page: QueryPage) -> None:
+    moved: Mapping[tuple[str, str], Move] = moves(page.a.keys, page.b.keys)
+    page.moved = in_short(moved)
+    page.b.passages = [replace(one, move=moved[one.key]) for one in page.b.passages]
+    page.a.passages = [
+        replace(one, move=moved[one.key]) if moved[one.key].kind == "gone" else one for one in page.a.passages
+    ]

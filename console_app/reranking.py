@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from console_app.failures import EXPECTED, sentence
 from console_app.forms import RerankForm
 from core_app.errors import Unavailable
@@ -48,7 +50,7 @@ def run_bench(data: Mapping[str, Any] | None) -> RerankPage:
         return RerankPage(form=form, model=None, missing=error.detail)
     if data is None or not form.is_valid():
         return RerankPage(form=form, model=model)
-    texts = {"First text": form.cleaned_data["first"], "Second text": form.cleaned_data["second"]}
+    texts = {_("First text"): form.cleaned_data["first"], _("Second text"): form.cleaned_data["second"]}
     began = time.perf_counter()
     try:
         ranking = rank(query=form.cleaned_data["query"], texts=list(texts.values()))

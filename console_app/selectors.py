@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from django.db.models import Count, DateTimeField, F, IntegerField, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Greatest
 
+from access_app.patterns import named
+from access_app.reach import EVERYTHING
 from collections_app.models import Chunk, Collection, Document
 from collections_app.selectors import with_chunk_totals
 from ingest_app.itemless import UPKEEP
@@ -35,18 +37,22 @@ def with_totals(collections: QuerySet[Collection]) -> QuerySet[Collection]:
     )
 
 
-def recent_collections(*, limit: int) -> list[Collection]:
-    """The collections that changed last, with totals."""
-    found = with_totals(Collection.objects.select_related("active_generation"))
+def recent_collections(collections: QuerySet[Collection], *, limit: int) -> list[Collection]:
+    """Those of these collections that changed last, with totals."""
+    found = with_totals(collections.select_related("active_generation"))
     return list(found.order_by(F("changed_at").desc(), "name")[:limit])
 
 
-def recent_jobs(*, limit: int, collection: Collection | None = None) -> list[JobReport]:
+def recent_jobs(
+    *, limit: int, collection: Collection | None = None, patterns: frozenset[str] = EVERYTHING
+) -> list[JobReport]:
     """The newest jobs with their counts; unfinished ones first, since they are what people wait for.
 
+    Of all collections, of one, or of those whose names fit a pattern.
     Upkeep that went well is left out: nobody asked for it.
     """
     jobs = Job.objects.exclude(kind__in=UPKEEP, state=Job.State.SUCCEEDED)
+    jobs = jobs.filter(named("collection__name", sorted(patterns)))
     if collection is not None:
         jobs = jobs.filter(collection=collection)
     newest = jobs.order_by("-created_at", "-id").values_list("pk", flat=True)

@@ -8,13 +8,15 @@ from typing import Any
 from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import reverse_lazy
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from console_app.permissions import allows
 
 
 def _asset(path: str) -> Callable[[HttpRequest], str]:
     """Resolved per request: static files are not set up yet when settings are read."""
-    return lambda _: static(path)
+    return lambda _request: static(path)
 
 
 def _within(page: str, *, but: tuple[str, ...] = ()) -> Callable[[HttpRequest], bool]:
@@ -27,7 +29,7 @@ def _within(page: str, *, but: tuple[str, ...] = ()) -> Callable[[HttpRequest], 
     return active
 
 
-def _entry(title: str, icon: str, page: str, ability: str = "", *, but: tuple[str, ...] = ()) -> dict[str, Any]:
+def _entry(title: Promise, icon: str, page: str, ability: str = "", *, but: tuple[str, ...] = ()) -> dict[str, Any]:
     entry: dict[str, Any] = {"title": title, "icon": icon, "link": reverse_lazy(page), "active": _within(page, but=but)}
     return {**entry, "permission": allows(ability)} if ability else entry
 
@@ -39,43 +41,45 @@ _RERANK = "admin:collections_collection_rerank"
 _NAVIGATION = [
     {
         "items": [
-            {"title": "Home", "icon": "home", "link": reverse_lazy("admin:index")},
-            _entry("Try a query", "search", _QUERY, "query"),
-            _entry("Compare two texts", "swap_vert", _RERANK, "query"),
-            _entry("Upload files", "upload_file", _UPLOAD, "upload"),
+            {"title": _("Home"), "icon": "home", "link": reverse_lazy("admin:index")},
+            _entry(_("Try a query"), "search", _QUERY, "query"),
+            _entry(_("Compare two texts"), "swap_vert", _RERANK, "query"),
+            _entry(_("Upload files"), "upload_file", _UPLOAD, "upload"),
         ],
     },
     {
-        "title": "Content",
+        "title": _("Content"),
         "separator": True,
         "items": [
             _entry(
-                "Collections",
+                _("Collections"),
                 "folder_open",
                 "admin:collections_collection_changelist",
                 "view_collections",
                 but=(_QUERY, _RERANK),
             ),
-            _entry("Documents", "description", "admin:collections_document_changelist", "view_documents"),
-            _entry("Chunks", "segment", "admin:collections_chunk_changelist", "view_chunks"),
-            _entry("Connectors", "sync", "admin:ingest_connector_changelist", "view_connectors"),
-            _entry("Jobs", "pending_actions", "admin:ingest_job_changelist", "view_jobs", but=(_UPLOAD,)),
-            _entry("Queries", "manage_search", "admin:search_querylog_changelist", "view_queries"),
+            _entry(_("Documents"), "description", "admin:collections_document_changelist", "view_documents"),
+            _entry(_("Chunks"), "segment", "admin:collections_chunk_changelist", "view_chunks"),
+            _entry(_("Connectors"), "sync", "admin:ingest_connector_changelist", "view_connectors"),
+            _entry(_("Jobs"), "pending_actions", "admin:ingest_job_changelist", "view_jobs", but=(_UPLOAD,)),
+            _entry(_("Test cases"), "fact_check", "admin:search_testcase_changelist", "view_tests"),
+            _entry(_("Queries"), "manage_search", "admin:search_querylog_changelist", "view_queries"),
         ],
     },
     {
-        "title": "Access",
+        "title": _("Access"),
         "separator": True,
         "items": [
-            _entry("API keys", "key", "admin:access_apikey_changelist", "view_keys"),
-            _entry("Users", "person", "admin:access_user_changelist", "view_users"),
-            _entry("Groups", "group", "admin:auth_group_changelist", "view_groups"),
+            _entry(_("API keys"), "key", "admin:access_apikey_changelist", "view_keys"),
+            _entry(_("Users"), "person", "admin:access_user_changelist", "view_users"),
+            _entry(_("Groups"), "group", "admin:auth_group_changelist", "view_groups"),
+            _entry(_("Audit log"), "history", "admin:access_auditentry_changelist", "view_audit"),
         ],
     },
     {
-        "title": "Developers",
+        "title": _("Developers"),
         "separator": True,
-        "items": [{"title": "REST API", "icon": "api", "link": reverse_lazy("swagger")}],
+        "items": [{"title": _("REST API"), "icon": "api", "link": reverse_lazy("swagger")}],
     },
 ]
 
@@ -97,7 +101,7 @@ _INDIGO = {
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "Ragsite",
     "SITE_HEADER": "Ragsite",
-    "SITE_SUBHEADER": "Documents in, passages out",
+    "SITE_SUBHEADER": _("Documents in, passages out"),
     "SITE_SYMBOL": "travel_explore",
     "SITE_URL": None,
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _asset("console/favicon.svg")}],

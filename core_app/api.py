@@ -30,6 +30,8 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _LARGEST = int(sys.float_info.max)
 #: More than any document needs, and far from where reading or writing one would run out of stack.
 MAX_DEPTH = 100
+#: Told of one list, or of the fields that an object does not have.
+MOST_MISTAKES = 20
 
 
 def parse_json(text: str) -> Any:
@@ -97,8 +99,55 @@ class StrictJSONParser(BaseParser):
             raise InvalidInput("The body is not valid UTF-8. Send JSON in UTF-8.", code=MALFORMED) from None
 
 
+class StrictListField(serializers.ListField):
+    """A list whose length is looked at before its elements, and of whose mistakes the first are told.
+
+    To rest_framework the length is the last that is looked at, and every element has an error of its own: a small body
+    with a long list of nothing would be answered by tens of megabytes, tens of seconds later.
+    """
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        if not isinstance(data, list):
+            self.fail("not_a_list", input_type=type(data).__name__)
+        if self.max_length is not None and len(data) > self.max_length:
+            self.fail("max_length", max_length=self.max_length)
+        return list(super().to_internal_value(data))
+
+    def run_child_validation(self, data: list[Any]) -> list[Any]:
+        return _validated(self.child, data)
+
+
+class StrictListSerializer(serializers.ListSerializer[Any]):
+    """The same for a list of objects."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        most: int | None = self.max_length  # type: ignore[attr-defined]  # the stubs lack it
+        if not isinstance(data, list) or not data or (most is not None and len(data) > most):
+            return super().to_internal_value(data)
+        return _validated(self.child, data)
+
+
+def _validated(child: Any, elements: list[Any]) -> list[Any]:
+    """The elements as a field or a serializer has them. Raises ValidationError with the first mistakes by place."""
+    result: list[Any] = []
+    mistakes: dict[Any, Any] = {}
+    for place, element in enumerate(elements):
+        try:
+            result.append(child.run_validation(element))
+        except ValidationError as error:
+            mistakes[place] = error.detail
+            if len(mistakes) == MOST_MISTAKES:
+                break
+    if mistakes:
+        raise ValidationError(mistakes)
+    return result
+
+
 class StrictSerializer(serializers.Serializer[Any]):
     """Refuses fields it does not know: an option that is silently ignored is worse than an error."""
+
+    class Meta:
+        list_serializer_class = StrictListSerializer
 
     def run_validation(self, data: Any = empty) -> Any:
         if data is None and self.root is self:  # the body `null`: to rest_framework it is no data at all
@@ -111,7 +160,9 @@ class StrictSerializer(serializers.Serializer[Any]):
         unknown = [str(key) for key in data if key not in self.fields]
         if unknown:
             known = ", ".join(name for name, field in self.fields.items() if not field.read_only)
-            raise ValidationError({name: [f"Unknown field. Known fields: {known}."] for name in unknown[:20]})
+            raise ValidationError(
+                {name: [f"Unknown field. Known fields: {known}."] for name in unknown[:MOST_MISTAKES]}
+            )
         return super().to_internal_value(data)
 
 

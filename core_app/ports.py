@@ -221,7 +221,8 @@ class AskedTerm:
     idf: float
     #: How rare a name it is, such as `snake_case` or `E501`, 0 to 1; 0 for ordinary words.
     rarity: float
-    #: What a name counts, where all other words of the query together count 1; 0 for ordinary words.
+    #: What a name counts where several collections are compared by what they have of the query, whose other words
+    #: count 1 together; 0 for ordinary words. In the score of a passage it is in `weight`.
     worth: float = 0.0
     #: The words of the query that it stands for, the same in every language, whose stems are not.
     words: tuple[str, ...] = ()

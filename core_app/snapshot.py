@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
+from psycopg.errors import QueryCanceled
 
 from core_app.sql import statement
 from core_app.wiring import app_settings
+
+Found = TypeVar("Found")
 
 
 @contextmanager
@@ -44,6 +48,22 @@ def guarded(*, seconds: float | None = None) -> Iterator[None]:
 def limit_statements(seconds: float | None) -> None:
     """Bound each statement of the rest of the transaction; None lets it run as long as it takes."""
     _limit("set_statement_timeout", seconds)
+
+
+def in_time(call: Callable[[], Found], *, seconds: float) -> Found | None:
+    """What the call returns, or None where one of its statements took longer. Within a transaction."""
+    longest = app_settings().vector_database.statement_timeout_seconds
+    try:
+        with guarded(seconds=min(seconds, longest)):
+            found = call()
+            # What follows may have its time again. In here, since Postgres at times ends a statement in time and
+            # cancels the next one for it; where the time is over, the guard takes its bound back by itself.
+            limit_statements(longest)
+            return found
+    except OperationalError as error:
+        if not isinstance(error.__cause__, QueryCanceled):
+            raise
+        return None
 
 
 def _limit(name: str, seconds: float | None) -> None:

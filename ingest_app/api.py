@@ -286,6 +286,10 @@ class JobsView(ApiView):
         return Response({"jobs": shown, "count": len(shown), "total": jobs.count()})
 
 
+#: Of an item's place: what the database's integer holds.
+MOST_DIGITS = 9
+
+
 class OneJobView(ApiView):
     """What the views of one job share."""
 
@@ -331,17 +335,28 @@ class JobRetryView(OneJobView):
     """Try an ended job again: its failed items, or the whole of one without items."""
 
     verbs = {"POST": Verb.WRITE}
+    parameters = {"POST": ("item",)}
 
     @extend_schema(
         operation_id="retry_job",
         summary="Try again what failed",
         tags=["ingestion"],
         request=None,
+        parameters=[OpenApiParameter("item", int, description="Only the item at this place of the list, from 0.")],
         responses={202: JobSerializer, 409: ErrorSerializer, **ERRORS},
     )
     def post(self, request: Request, job_id: uuid.UUID) -> Response:
         job = self.reach(job_id, Verb.WRITE)
         if job.kind == Job.Kind.EMPTY:
             self.reach(job_id, Verb.DELETE)
-        job = retry_job(job=job)
+        job = retry_job(job=job, ordinal=_ordinal(request))
         return Response(present_job(report(job=job)), status=202)
+
+
+def _ordinal(request: Request) -> int | None:
+    text = request.query_params.get("item")
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS):
+        raise InvalidInput("item must be the place of an item in the job: 0 or more.", code="invalid")
+    return int(text)

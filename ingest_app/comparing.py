@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
+from access_app.audit import record
 from collections_app.models import Collection, Document
 from collections_app.services import lock_collection, touch
 from core_app.errors import Conflict, InvalidInput, RagsiteError
@@ -179,11 +180,13 @@ def remove_vanished(
             locked = lock_collection(collection_id=collection.pk)
             if lease is not None:
                 hold(lease=lease)
-            found = Document.objects.filter(
-                collection=locked, origin=origin, source__in=sources[start : start + REMOVED_TOGETHER]
-            )
+            named = Document.objects.filter(source__in=sources[start : start + REMOVED_TOGETHER])
+            found = named.filter(collection=locked, origin=origin).order_by("source")
+            gone = [document.source for document in found]
             for document in found:
                 remove_document(collection=locked, document=document)
-                removed += 1
+            removed += len(gone)
+            if gone:
+                record("connector.cleared", locked, before={"documents": len(gone), "sources": gone})
             touch(collection=locked)
     return removed

@@ -13,6 +13,7 @@ from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from access_app.audit import record
 from collections_app.models import Collection
 from collections_app.selectors import get_collection
 from collections_app.services import CollectionGone, bound_waiting
@@ -95,6 +96,7 @@ def create_connector(*, collection_name: str, new: NewConnector) -> Connector:
         with transaction.atomic():
             bound_waiting()
             connector.save(force_insert=True)
+            record("connector.created", connector, after=_described(connector))
     except IntegrityError:
         if not Collection.objects.filter(pk=collection.pk).exists():
             raise CollectionGone from None
@@ -138,6 +140,7 @@ def change_connector(*, connector: Connector, values: Mapping[str, Any]) -> Conn
         held = Connector.objects.select_for_update(no_key=True, of=("self",)).filter(pk=connector.pk).first()
         if held is None:
             raise NotFound(f"Connector '{connector.pk}' not found", code="connector_not_found")
+        before = _described(held)
         if values.get("every_seconds", held.every_seconds) != held.every_seconds:
             _check_schedule(values["every_seconds"])
             held.every_seconds = values["every_seconds"]
@@ -149,7 +152,14 @@ def change_connector(*, connector: Connector, values: Mapping[str, Any]) -> Conn
         if "metadata" in values:
             held.metadata = clean_json(values["metadata"])
         held.save()
+        record("connector.changed", held, before=before, after=_described(held))
     return held
+
+
+def _described(connector: Connector) -> dict[str, Any]:
+    """What of a connector staff decide, for the audit log."""
+    names = ("kind", "location", "branch", "urls", "prefix", "metadata", "remove_vanished", "every_seconds")
+    return {name: getattr(connector, name) for name in names}
 
 
 def delete_connector(*, connector: Connector) -> None:
@@ -163,6 +173,7 @@ def delete_connector(*, connector: Connector) -> None:
             if job.lease_expires_at is None or job.lease_expires_at < timezone.now():
                 finish_cancelled(job=job)
             job.save()
+        record("connector.deleted", connector, before=_described(connector))
         connector.delete()
 
 
@@ -171,9 +182,12 @@ def run_connector(*, connector: Connector, dry_run: bool = False) -> Job:
 
     Raises Conflict while it is being read.
     """
-    job = _request(connector, dry_run=dry_run)
-    if job is None:
-        raise Conflict("The connector is being read already. Wait for that job, or cancel it.", code="job_running")
+    with transaction.atomic():
+        job = _request(connector, dry_run=dry_run)
+        if job is None:
+            raise Conflict("The connector is being read already. Wait for that job, or cancel it.", code="job_running")
+        asked = {"kind": job.kind, "connector": str(connector), "dry_run": dry_run}
+        record("job.submitted", job, collection=connector.collection.name, after=asked)
     return job
 
 

@@ -13,7 +13,14 @@ from rest_framework.response import Response
 
 from access_app.api import ApiView
 from access_app.models import Verb
-from core_app.api import ErrorSerializer, StrictBooleanField, StrictIntegerField, StrictSerializer, flag
+from core_app.api import (
+    ErrorSerializer,
+    StrictBooleanField,
+    StrictIntegerField,
+    StrictListField,
+    StrictSerializer,
+    flag,
+)
 from ingest_app.connectors import (
     LONGEST,
     MOST_URLS,
@@ -42,7 +49,7 @@ _EVERY = "Seconds from one run to the next; null means only when asked."
 
 
 class ConnectorChangesSerializer(StrictSerializer):
-    urls = serializers.ListField(
+    urls = StrictListField(
         child=CleanedCharField(), required=False, max_length=MOST_URLS, help_text="Of a list: its addresses."
     )
     metadata = CleanedMetadataField(required=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
+from access_app.audit import record
 from collections_app.models import Chunk, Collection, Document, Generation
 from collections_app.services import lock_collection, touch
 from core_app.errors import Conflict
@@ -104,6 +105,7 @@ def _delete(collection: Collection, *, check: Callable[[], None]) -> Contents:
     documents = _run("delete_all_documents", collection)
     _renew_generation(collection)
     touch(collection=collection)
+    record("collection.emptied", collection, before={"chunks": chunks, "documents": documents})
     if chunks >= RECLAIM_FROM:
         request_reclaim(collection=collection)
     logger.info("emptied collection %s: %s chunks, %s documents", collection.pk, chunks, documents)

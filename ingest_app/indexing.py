@@ -16,10 +16,11 @@ from django.db.models import Value
 from django.db.models.functions import Greatest
 
 from collections_app.context import contextual_text, system_metadata
+from collections_app.disabling import DisabledTexts, keep_vector
 from collections_app.models import Chunk, Collection, Document
 from collections_app.services import CollectionGone, lock_collection, touch, writable_space
 from core_app.errors import Conflict
-from core_app.ports import IndexedChunk, Vectors
+from core_app.ports import IndexedChunk, Space, Vectors
 from core_app.wiring import app_settings, embedder, store
 from ingest_app.chunking import RowRange, TextChunk
 from ingest_app.chunking_settings import Chunking
@@ -156,22 +157,30 @@ def write_draft(*, lease: Lease, draft: Draft, vectors: Vectors) -> None:
             embedding_model=source.model,
             dimension=vectors.shape[1],
         )
-        document = _replace_document(collection, draft, job)
-        rows = Chunk.objects.bulk_create(_rows(collection, document, draft), batch_size=500)
-        store(collection.store).add(
-            space=space,
-            language=collection.language,
-            chunks=[
-                IndexedChunk(chunk_id=row.pk, text=context, embedding=vector)
-                for row, context, vector in zip(rows, draft.contexts, vectors, strict=True)
-            ],
-        )
+        document, disabled = _replace_document(collection, draft, job)
+        rows = _rows(collection, document, draft)
+        disabled.mark(rows)
+        rows = Chunk.objects.bulk_create(rows, batch_size=500)
+        _index(collection, space, rows, draft.contexts, vectors)
         item.state = Item.State.SUCCEEDED
         item.chunks = len(rows)
         item.error = item.code = ""
         item.save(update_fields=["state", "chunks", "error", "code"])
         drop_payloads(item=item, job=job)
         touch(collection=collection)
+
+
+def _index(
+    collection: Collection, space: Space, rows: Sequence[Chunk], contexts: Sequence[str], vectors: Vectors
+) -> None:
+    """Chunks that are disabled are not indexed; their vectors are kept for when they are not any more."""
+    indexed = []
+    for row, context, vector in zip(rows, contexts, vectors, strict=True):
+        if row.disabled_at is None:
+            indexed.append(IndexedChunk(chunk_id=row.pk, text=context, embedding=vector))
+        else:
+            keep_vector(collection=collection, chunk_id=row.pk, vector=vector)
+    store(collection.store).add(space=space, language=collection.language, chunks=indexed)
 
 
 def _parser_name(item: Item, *, is_text: bool) -> str:
@@ -241,8 +250,10 @@ def _contexts(title: str, chunks: Sequence[TextChunk]) -> list[str]:
     return [contextual_text(title=title, section=part.section, text=part.text) for part in chunks]
 
 
-def _replace_document(collection: Collection, draft: Draft, job: Job) -> Document:
-    """The document's row with its old chunks gone; the caller's transaction brings the new ones."""
+def _replace_document(collection: Collection, draft: Draft, job: Job) -> tuple[Document, DisabledTexts]:
+    """The document's row with its old chunks gone, and what was disabled of it; the caller's transaction brings the
+    new ones.
+    """
     values: dict[str, Any] = {
         "title": draft.title,
         "content_hash": draft.content_hash,
@@ -263,11 +274,12 @@ def _replace_document(collection: Collection, draft: Draft, job: Job) -> Documen
     document, created = Document.objects.update_or_create(
         collection=collection, source=draft.item.source, defaults=values
     )
+    disabled = DisabledTexts(document)
     if not created:
         remove_chunks(collection=collection, document=document)
     if draft.cut_anew_from is None:
         keep(document=document, parsed=draft.document, source_digest=draft.source_digest, given_title=draft.item.title)
-    return document
+    return document, disabled
 
 
 def _rows_metadata(rows: RowRange | None) -> dict[str, Any]:

@@ -110,7 +110,8 @@ def finish(*, lease: Lease) -> None:
         # Of a sync, files that have not changed are no items.
         unchanged = (job.result or {}).get("unchanged", 0)
         good = bool(unchanged or states & {Item.State.SUCCEEDED, Item.State.SKIPPED})
-        if Item.State.FAILED not in states:
+        # Cancelled ones stay so where only one file was tried again.
+        if not states & {Item.State.FAILED, Item.State.CANCELLED}:
             job.state = Job.State.SUCCEEDED
         else:
             job.state = Job.State.PARTIAL if good else Job.State.FAILED

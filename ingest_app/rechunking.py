@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from access_app.audit import record
 from collections_app.models import Collection, Document
 from collections_app.selectors import get_collection
 from collections_app.services import lock_collection
@@ -65,6 +66,7 @@ def set_chunking(*, name: str, own: Mapping[str, Any]) -> ChunkingState:
     with transaction.atomic():
         collection = lock_collection(collection_id=get_collection(name=name).pk)
         chunking = chunking_of(collection, own)
+        record("collection.chunking_changed", collection, before=collection.chunking, after=own)
         collection.chunking = dict(own)
         collection.save(update_fields=["chunking", "updated_at"])
         outdated = Document.objects.filter(collection=collection, state=Document.State.READY)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
+from access_app.audit import record
 from collections_app.context import indexed_text
 from collections_app.models import Chunk, Collection
 from collections_app.selectors import get_collection
@@ -68,6 +69,8 @@ def set_language(*, name: str, language: str) -> LanguageState:
     with transaction.atomic():
         collection = lock_collection(collection_id=get_collection(name=name).pk)
         check_language(language, provider=collection.store)
+        before = {"language": collection.wanted_language or collection.language}
+        record("collection.language_changed", collection, before=before, after={"language": language})
         collection.wanted_language = "" if language == collection.language else language
         collection.save(update_fields=["wanted_language", "updated_at"])
         if not _advance(collection).is_last:
@@ -113,7 +116,7 @@ def _tell(lease: Lease, told: str | None) -> str:
         raise CollectionGone
     wanted = collection.wanted_language
     if wanted != told:
-        chunks = Chunk.objects.filter(collection=collection)
+        chunks = Chunk.objects.filter(collection=collection, disabled_at__isnull=True)
         last = store(collection.store).reworded(collection_id=collection.pk, language=wanted)
         done, total = chunks.filter(pk__lte=last).count(), chunks.count()
         tell(lease=lease, step=f"Indexing words: {wanted or collection.language}.", done=done, total=total)
@@ -137,7 +140,8 @@ def _texts(collection: Collection, *, after: int) -> tuple[dict[int, str], bool]
     """Of the next chunks by their ids, and whether they are the last."""
     texts: dict[int, str] = {}
     characters = 0
-    rest = Chunk.objects.select_related("document").filter(collection=collection, pk__gt=after).order_by("pk")
+    enabled = Chunk.objects.select_related("document").filter(collection=collection, disabled_at__isnull=True)
+    rest = enabled.filter(pk__gt=after).order_by("pk")
     for chunk in rest.iterator(chunk_size=100):
         if len(texts) >= CHUNKS_AT_ONCE or characters >= CHARACTERS_AT_ONCE:
             return texts, False

@@ -9,6 +9,7 @@ from functools import partial
 
 from django.db import IntegrityError, connection, transaction
 
+from access_app.audit import record
 from collections_app.models import Document
 from collections_app.selectors import get_collection
 from collections_app.services import CollectionGone, lock_collection, touch
@@ -58,6 +59,8 @@ def delete_source(*, collection_name: str, source: str) -> int:
         document = Document.objects.filter(collection=collection, source=source).first()
         if document is None:
             raise NotFound(f"Source '{source}' not found in collection '{collection_name}'", code="source_not_found")
+        gone = {"source": document.source, "title": document.title, "chunks": document.chunk_count}
+        record("document.deleted", document, collection=collection.name, before=gone)
         removed = remove_document(collection=collection, document=document)
         touch(collection=collection)
     return removed
@@ -98,6 +101,7 @@ def start_emptying(*, name: str) -> Job:
     try:
         with transaction.atomic():
             job = Job.objects.create(kind=Job.Kind.EMPTY, collection=collection)
+            record("job.submitted", job, collection=collection.name, after={"kind": job.kind})
             transaction.on_commit(partial(dispatch, job_id=str(job.pk), kind=job.kind))
     except IntegrityError:
         raise CollectionGone from None

@@ -6,6 +6,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from access_app.audit import record
 from core_app.errors import Conflict
 from ingest_app.dispatching import dispatch
 from ingest_app.models import Item, Job, Payload
@@ -20,6 +21,8 @@ def cancel_job(*, job: Job) -> Job:
         job = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
         if job.finished_at is not None:
             return job
+        if not job.cancel_requested:
+            record("job.cancelled", job)
         job.cancel_requested = True
         free = job.lease_expires_at is None or job.lease_expires_at < timezone.now()
         if free:
@@ -56,11 +59,11 @@ def can_be_retried(*, job: Job) -> bool:
     return _items_to_retry(job).exists()
 
 
-def retry_job(*, job: Job) -> Job:
+def retry_job(*, job: Job, ordinal: int | None = None) -> Job:
     """Queue an ended job again: its failed and cancelled items, or the whole of one without items.
 
-    Raises Conflict when the job still runs, has nothing that can be tried again, or another one is on
-    the same work by now.
+    With `ordinal` only the item at that place, and the others stay as they are. Raises Conflict when the job still
+    runs, has nothing that can be tried again, or another one is on the same work by now.
     """
     try:
         with transaction.atomic():
@@ -71,14 +74,23 @@ def retry_job(*, job: Job) -> Job:
                 raise Conflict(
                     "Run its connector again: what is indexed and has not changed is skipped.", code="run_connector"
                 )
-            if not can_be_retried(job=job):
+            items = _items_to_retry(job) if ordinal is None else _items_to_retry(job).filter(ordinal=ordinal)
+            if not can_be_retried(job=job) or (ordinal is not None and not items.exists()):
                 raise Conflict("Nothing of the job failed that could be tried again.", code="nothing_to_retry")
-            _items_to_retry(job).update(state=Item.State.QUEUED, attempts=0, next_try_at=None, error="", code="")
+            items.update(state=Item.State.QUEUED, attempts=0, next_try_at=None, error="", code="")
             _queue(job)
+            record("job.retried", job, after=None if ordinal is None else {"item": ordinal})
             transaction.on_commit(lambda: dispatch(job_id=str(job.pk), kind=job.kind))
     except IntegrityError:
         raise Conflict("Another job does the same by now. Wait for that one.", code="job_running") from None
     return job
+
+
+def retriable_items(*, job: Job) -> frozenset[int]:
+    """The places of the items that can be tried again one by one; none before the job has ended."""
+    if job.finished_at is None or job.kind == Job.Kind.SYNC or not job.has_items:
+        return frozenset()
+    return frozenset(_items_to_retry(job).values_list("ordinal", flat=True))
 
 
 def _items_to_retry(job: Job) -> QuerySet[Item]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import IntegrityError, connection, transaction
 
+from access_app.audit import record
 from collections_app.models import Collection
 from collections_app.services import CollectionGone, get_or_create_default
 from core_app.errors import Conflict, InvalidInput, RagsiteError, Unavailable, UnsupportedType
@@ -60,6 +61,8 @@ def submit(*, collection_name: str, sources: Sequence[Source], refuse_unsupporte
             job = Job.objects.create(collection=collection)
             for ordinal, (source, problem) in enumerate(zip(sources, problems, strict=True)):
                 add_item(job=job, ordinal=ordinal, source=source, problem=problem)
+            sent = {"kind": job.kind, "files": len(sources), "names": [source.name for source in sources]}
+            record("job.submitted", job, collection=collection.name, after=sent)
             transaction.on_commit(lambda: dispatch(job_id=str(job.pk), kind=job.kind))
     except IntegrityError:
         # The foreign key: somebody deleted the collection since it was looked up.

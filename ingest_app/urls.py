@@ -15,6 +15,7 @@ from ingest_app.api import (
 )
 from ingest_app.chunking_api import ChunkingPreviewView, ChunkingView
 from ingest_app.connectors_api import ConnectorRunView, ConnectorsView, ConnectorView
+from ingest_app.exchange_api import ExportView, ImportView
 from ingest_app.language_api import LanguageView
 
 urlpatterns = [
@@ -30,6 +31,8 @@ urlpatterns = [
         ConnectorRunView.as_view(),
         name="connector-run",
     ),
+    path("api/rag/collections/<str:name>/export", ExportView.as_view(), name="collection-export"),
+    path("api/rag/collections/<str:name>/import", ImportView.as_view(), name="collection-import"),
     path("api/rag/collections/<str:name>/language", LanguageView.as_view(), name="language"),
     path("api/rag/collections/<str:name>/sources", SourcesView.as_view(), name="sources"),
     path("api/rag/jobs", JobsView.as_view(), name="jobs"),

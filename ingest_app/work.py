@@ -12,6 +12,8 @@ from types import MappingProxyType
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
+from access_app.acting import Door, acting
+from access_app.audit import submitter_of
 from collections_app.services import CollectionGone
 from ingest_app import emptying, maintenance, rewording, syncing
 from ingest_app.dispatching import QUEUES, dispatch
@@ -36,6 +38,8 @@ logger = logging.getLogger(__name__)
 
 #: How many waiting jobs one round of the reaper announces on each queue.
 ANNOUNCED_PER_ROUND = 20
+#: Who is behind what nobody asked for: upkeep, schedules.
+SERVER = "server"
 #: How long a worker waits for a database that went away before it leaves the job to its lease.
 OUTAGE_SECONDS = 600
 
@@ -51,6 +55,17 @@ def run_job(*, job_id: uuid.UUID, stopping: Callable[[], bool], outage_seconds: 
     if lease is None:
         return
     logger.info("job %s claimed", job_id)
+    with acting(door=Door.TASK, name=partial(_asked_by, job_id)):
+        _work_off(lease, stopping, outage_seconds)
+
+
+def _asked_by(job_id: uuid.UUID) -> str:
+    """Who is behind a job; asked for when something is recorded."""
+    return submitter_of(Job(pk=job_id)) or SERVER
+
+
+def _work_off(lease: Lease, stopping: Callable[[], bool], outage_seconds: float) -> None:
+    job_id = lease.job_id
     try:
         try:
             with Heartbeat(lease, stopping=stopping) as heartbeat:

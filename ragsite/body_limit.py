@@ -15,7 +15,10 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 #: Where files and embeddings arrive, and where long lists of ids, queries or texts; elsewhere a body is a few fields.
-UPLOADS = re.compile(r"POST (/api/rag/collections/[^/]+/documents|/collections/[^/]+/documents|/admin/ingest/job/add/)")
+UPLOADS = re.compile(
+    r"POST (/api/rag/collections/[^/]+/(documents|import)|/collections/[^/]+/documents"
+    r"|/admin/ingest/job/add/|/admin/collections/collection/import/)"
+)
 LISTS = re.compile(r"DELETE /collections/[^/]+/documents|POST /collections/[^/]+/query|POST (/v[12])?/rerank")
 #: Where clients of other services call, which look for the sentence in another field.
 OF_OTHERS = re.compile(r"/v[12]/")

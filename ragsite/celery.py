@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from contextvars import Token
 from typing import Any
 from urllib.parse import unquote
@@ -13,6 +14,7 @@ from celery.signals import before_task_publish, setup_logging, task_postrun, tas
 from django.conf import settings
 from structlog.contextvars import bind_contextvars, get_contextvars, reset_contextvars
 
+from access_app.acting import Door, acting
 from ingest_app.schedule import (
     CONNECTORS_INTERVAL_SECONDS,
     PLAN_INTERVAL_SECONDS,
@@ -30,6 +32,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
 REQUEST_ID_HEADER = "ragsite_request_id"
 #: What held before each running task, to be put back after it.
 _contexts: dict[str, Mapping[str, Token[Any]]] = {}
+#: What running tasks change was done through these, for the audit log.
+_doors: dict[str, AbstractContextManager[Any]] = {}
 
 
 def transport_options(broker_url: str) -> dict[str, Any]:
@@ -103,10 +107,14 @@ def _begin_context(task_id: str, task: Task[..., Any], **_: Any) -> None:
     if request_id := task.request.get(REQUEST_ID_HEADER):
         known["request_id"] = str(request_id)
     _contexts[task_id] = bind_contextvars(**known)
+    _doors[task_id] = acting(door=Door.TASK, name=task.name)
+    _doors[task_id].__enter__()
 
 
 @task_postrun.connect
 def _end_context(task_id: str, **_: Any) -> None:
     """Whatever is logged between tasks belongs to none."""
+    if (door := _doors.pop(task_id, None)) is not None:
+        door.__exit__(None, None, None)
     if (before := _contexts.pop(task_id, None)) is not None:
         reset_contextvars(**before)

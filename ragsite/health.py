@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, connection
+from django.db import DatabaseError, InterfaceError
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.authentication import BaseAuthentication
@@ -17,7 +17,7 @@ from rest_framework.response import Response
 
 from access_app.api import PublicView
 from access_app.services import Caller
-from core_app.sql import statement
+from collections_app.health import holdings
 from core_app.wiring import embedder, pair_scorer
 
 logger = logging.getLogger(__name__)
@@ -76,9 +76,7 @@ class HealthView(PublicView):
             body["status"] = "unhealthy"
             details["detail"] = "The embedding model is being loaded: ask again in some seconds."
         try:
-            with connection.cursor() as cursor:
-                cursor.execute(statement("ragsite", "health"))
-                details["collections"], details["storage_bytes"] = cursor.fetchone() or (0, 0)
+            details |= asdict(holdings())
         except (DatabaseError, InterfaceError):
             logger.exception("health check failed")
             body["status"] = "unhealthy"

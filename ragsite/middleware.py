@@ -10,8 +10,11 @@ from typing import IO, Any
 from urllib.parse import quote, unquote_to_bytes
 
 import structlog
+from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.http.multipartparser import MultiPartParserError
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import get_language_from_request, override
 
 from core_app.errors import RagsiteError
 from ingest_app.uploads import Files, parse_form
@@ -131,6 +134,30 @@ class ContentSecurityPolicyMiddleware:
         console = request.path.startswith("/admin/")
         policy = self.POLICY.format(eval=" 'unsafe-eval'" if console else "")
         response.headers.setdefault("Content-Security-Policy", policy)
+        return response
+
+
+class ConsoleLanguageMiddleware:
+    """Shows the console in the browser's language, where there is a translation.
+
+    Django's own middleware would do so everywhere. But programs read the API's sentences, and its answers
+    would vary by a header that they never sent; and what it activates outlives the request on its thread.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not request.path.startswith("/admin/"):
+            return self.get_response(request)
+        if "%00" in request.META.get("QUERY_STRING", ""):
+            # No text that is stored has it, and Postgres takes it for none.
+            raise SuspiciousOperation("NUL in the address")
+        language = get_language_from_request(request)
+        with override(language):
+            response = self.get_response(request)
+        patch_vary_headers(response, ["Accept-Language"])
+        response.headers.setdefault("Content-Language", language)
         return response
 
 

@@ -58,6 +58,7 @@ def _database() -> dict[str, Any]:
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "access.User"
+AUTHENTICATION_BACKENDS = ["access_app.backends.ReachBackend"]
 
 SECRET_KEY = RAGSITE.security.secret_key.get_secret_value() if RAGSITE.security.secret_key else secret_key(DATA_DIR)
 DEBUG = False
@@ -77,6 +78,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "django.contrib.humanize",
     "django.contrib.postgres",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
@@ -104,9 +106,11 @@ MIDDLEWARE = [
     "ragsite.middleware.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "ragsite.middleware.ConsoleLanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "access_app.middleware.ActorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -143,7 +147,13 @@ AUTH_PASSWORD_VALIDATORS = [
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
 
-LANGUAGE_CODE = "en-us"
+# A translation is a folder below `locale/` and a line here. The API is not translated: see ConsoleLanguageMiddleware.
+USE_I18N = True
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+# Templates group numbers themselves (`|thousands`): done everywhere, it would put commas into ids and limits, too.
+USE_THOUSAND_SEPARATOR = False
 TIME_ZONE = "UTC"
 USE_TZ = True
 

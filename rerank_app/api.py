@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from access_app.api import ApiView
 from access_app.models import Verb
-from core_app.api import ErrorSerializer, StrictCharField, StrictIntegerField, StrictSerializer
+from core_app.api import ErrorSerializer, StrictCharField, StrictIntegerField, StrictListSerializer, StrictSerializer
 from rerank_app.fields import MOST_DOCUMENTS, QueryField, TextField
 from rerank_app.services import rank
 from rerank_app.tei import TeiErrorSerializer, TeiRankSerializer, TeiRerankSerializer, is_for_tei, rerank_as_tei
@@ -24,7 +24,7 @@ class RerankDocumentSerializer(StrictSerializer):
 
 class RerankSerializer(StrictSerializer):
     query = QueryField()
-    documents: Any = serializers.ListSerializer(child=RerankDocumentSerializer(), max_length=MOST_DOCUMENTS)
+    documents: Any = StrictListSerializer(child=RerankDocumentSerializer(), max_length=MOST_DOCUMENTS)
     top_k = StrictIntegerField(
         required=False, allow_null=True, min_value=1, help_text="How many of the best; all where it is missing or null."
     )

@@ -20,7 +20,7 @@ from rest_framework.response import Response
 
 from access_app.api import ApiView
 from access_app.models import Verb
-from core_app.api import ErrorSerializer, StrictBooleanField, StrictIntegerField, reject_unstorable
+from core_app.api import ErrorSerializer, StrictBooleanField, StrictIntegerField, StrictListField, reject_unstorable
 from core_app.wiring import app_settings
 from rerank_app.fields import MOST_DOCUMENTS, QueryField, TextField, TolerantSerializer
 from rerank_app.services import Ranking, rank
@@ -58,10 +58,10 @@ class CompatibleRerankSerializer(TolerantSerializer):
         help_text="Taken and without effect: the loaded model scores, and the answer names it.",
     )
     query = QueryField()
-    documents: Any = serializers.ListField(child=DocumentField(), max_length=MOST_DOCUMENTS)
+    documents: Any = StrictListField(child=DocumentField(), max_length=MOST_DOCUMENTS)
     top_n = StrictIntegerField(required=False, allow_null=True, min_value=1)
     return_documents = StrictBooleanField(required=False, allow_null=True)
-    rank_fields: Any = serializers.ListField(
+    rank_fields: Any = StrictListField(
         child=TextField(),
         required=False,
         allow_null=True,

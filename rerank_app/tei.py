@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.response import Response
 
-from core_app.api import StrictBooleanField, sayable
+from core_app.api import StrictBooleanField, StrictListField, sayable
 from core_app.errors import ModelFailed, RagsiteError, Unavailable
 from rerank_app.fields import MOST_DOCUMENTS, QueryField, TextField, TolerantSerializer
 from rerank_app.services import rank
@@ -27,7 +27,7 @@ ERROR_TYPES = tuple(STATUS)
 
 class TeiRerankSerializer(TolerantSerializer):
     query = QueryField()
-    texts: Any = serializers.ListField(child=TextField())
+    texts: Any = StrictListField(child=TextField())
     raw_scores = StrictBooleanField(
         default=False, allow_null=True, help_text="What the model's head gives, instead of 0 to 1."
     )

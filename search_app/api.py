@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from access_app.api import ApiView
 from access_app.models import Verb
+from collections_app.filters_api import FILTER
 from core_app.api import ErrorSerializer
 from search_app.asking import DEFAULT_LIMIT
 from search_app.modes import MODE_NAMES
@@ -95,7 +96,7 @@ class KnowledgeSearchView(ApiView):
     """Spec C's short form of a search, for agents."""
 
     verbs = {"GET": Verb.SEARCH}
-    parameters = {"GET": ("q", "thoroughness", "limit")}
+    parameters = {"GET": ("q", "thoroughness", "limit", "filter")}
 
     @extend_schema(
         operation_id="search_knowledge",
@@ -104,6 +105,7 @@ class KnowledgeSearchView(ApiView):
         parameters=[
             OpenApiParameter("q", str, required=True, description="What to look for."),
             OpenApiParameter("thoroughness", str, enum=MODE_NAMES, description="Left out: as the collection has it."),
+            FILTER,
             OpenApiParameter("limit", int, description=f"1 to {MOST_KNOWLEDGE}, {DEFAULT_LIMIT} unless given."),
         ],
         responses={200: KnowledgeResponseSerializer, **dict.fromkeys((400, 401, 403, 404, 500, 503), ErrorSerializer)},
@@ -117,6 +119,7 @@ class KnowledgeSearchView(ApiView):
             query=given["q"],
             mode=given.get("thoroughness"),
             top_k=given["limit"],
+            filter_name=request.query_params.get("filter"),
             asked_by=self.caller.name,
         )
         return Response(

@@ -1,4 +1,4 @@
-"""Registers the room with Django; its one table is the query log."""
+"""Registers the room with Django; its tables are the query log and test cases."""
 
 from __future__ import annotations
 

@@ -49,8 +49,10 @@ class SearchOptions(TypedDict, total=False):
     min_score: float | None
     topic: str
     where: Where | None
+    filter_name: str | None
     mode: ModeName | None
     fusion: Fusion | None
+    lexical_weight: float | None
     legs: Legs | None
     reranker: RerankerName | Literal["none"] | None
     expand: Expansion | None
@@ -59,6 +61,7 @@ class SearchOptions(TypedDict, total=False):
     highlight: bool
     facets: Sequence[str]
     explain: bool
+    trace: Sequence[str]
     patient: bool
     asked_by: str
 
@@ -76,9 +79,13 @@ class SearchRequest:
     topic: str = ""
     #: Nothing else is found, by either leg (B6.4).
     where: Where | None = None
+    #: A filter that each of the collections keeps by this name; with `where`, both must hold.
+    filter_name: str | None = None
     #: What is None, the collection's settings decide, then the mode's.
     mode: ModeName | None = None
     fusion: Fusion | None = None
+    #: Of the words in a calibrated fusion, 0 to 1; without one of the collection's own the query decides.
+    lexical_weight: float | None = None
     #: None leaves it to `USE_HYBRID_SEARCH`.
     legs: Legs | None = None
     #: What re-orders the best; None leaves it to the mode.
@@ -94,6 +101,8 @@ class SearchRequest:
     #: Fields of the metadata whose values are counted.
     facets: Sequence[str] = ()
     explain: bool = False
+    #: Ids of passages or sources of documents of which is told where they are.
+    trace: Sequence[str] = ()
     #: For the query log: the name of a key or of a person, else of the door.
     asked_by: str = "server"
     #: Nothing is cut when the mode's time is over.
@@ -102,3 +111,7 @@ class SearchRequest:
     @property
     def limit(self) -> int:
         return self.top_k if self.top_k >= 1 else DEFAULT_LIMIT
+
+    @property
+    def is_filtered(self) -> bool:
+        return self.where is not None or self.filter_name is not None

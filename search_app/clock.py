@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True, kw_only=True)
 class Stage:
     name: str
+    #: After the search began.
+    began_ms: float = 0.0
     took_ms: float
 
 
@@ -31,7 +33,10 @@ class Clock:
         try:
             yield
         finally:
-            self.stages.append(Stage(name=name, took_ms=_milliseconds(time.perf_counter() - began)))
+            took = time.perf_counter() - began
+            self.stages.append(
+                Stage(name=name, began_ms=_milliseconds(began - self._started), took_ms=_milliseconds(took))
+            )
 
     @property
     def took_ms(self) -> float:

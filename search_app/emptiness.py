@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from collections_app.models import Collection
 from collections_app.reading import count_chunks
 from core_app.ports import AskedTerm
-from core_app.where import And, Compare, Not, Or, Where
+from core_app.where import And, Compare, Not, Or, Where, Within
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +37,9 @@ def survivors(
     """
     total = sum(count_chunks(collection=collection) for collection in collections)
     found = [Survivors(condition="in the collection", alone=total, together=total)]
+    enabled = sum(count_chunks(collection=collection, enabled=True) for collection in collections)
+    if enabled < total:
+        found.append(Survivors(condition="not disabled", alone=enabled, together=enabled))
     held: list[Where] = []
     for part in _parts(where):
         held.append(part)
@@ -44,7 +47,7 @@ def survivors(
             Survivors(
                 condition=in_words(part),
                 alone=sum(count_chunks(collection=collection, where=part) for collection in collections),
-                together=sum(count_chunks(collection=c, where=And(tuple(held))) for c in collections),
+                together=sum(count_chunks(collection=c, where=And(tuple(held)), enabled=True) for c in collections),
             )
         )
     if by_words is not None:
@@ -72,6 +75,8 @@ def in_words(where: Where) -> str:
             return " and ".join(f"({in_words(part)})" for part in parts)
         case Or(parts):
             return " or ".join(f"({in_words(part)})" for part in parts)
+        case Within():
+            return "in one of the collections"
 
 
 def _operand(operand: object) -> str:

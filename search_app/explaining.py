@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from collections_app.models import Collection
 from core_app.ports import AskedTerm, TermShare
 from core_app.wiring import store
+from search_app.asking import SearchRequest
 from search_app.clock import Stage
-from search_app.emptiness import Survivors
+from search_app.emptiness import Survivors, survivors
 from search_app.findings import Findings
 from search_app.fusion import RRF_K
 from search_app.legs import alike
@@ -72,7 +73,7 @@ def explain_hits(
     seconds: float | None,
 ) -> dict[int, HitExplanation]:
     """By chunk id; what terms add is left out where it cannot be read in so many seconds, and a warning says so."""
-    terms = _term_shares(chunk_ids, text, collections, findings, seconds)
+    terms = term_shares(chunk_ids, text, collections, findings, seconds)
     dense_ranks = {hit.chunk_id: rank for rank, hit in enumerate(findings.dense, start=1)}
     lexical_ranks = {hit.chunk_id: rank for rank, hit in enumerate(findings.lexical, start=1)}
     lexical_scores = {hit.chunk_id: hit.score for hit in findings.lexical}
@@ -107,9 +108,10 @@ def _rrf_share(rank: int | None) -> float:
     return 0.0 if rank is None else 1.0 / (RRF_K + rank)
 
 
-def _term_shares(
+def term_shares(
     chunk_ids: Sequence[int], text: str, collections: Sequence[Collection], findings: Findings, seconds: float | None
 ) -> dict[int, Sequence[TermShare]]:
+    """What each term of the query adds to these chunks' scores by words, within so many seconds."""
     found: dict[int, Sequence[TermShare]] = {}
     cut = SearchWarning(code="explanation_cut", detail="There was no time to read what each term adds to a score.")
     for (store_name, bm25), those in alike(collections).items():
@@ -131,3 +133,35 @@ def _term_shares(
                 for one in of_chunk
             ]
     return found
+
+
+def explain_search(
+    findings: Findings, *, ranking: Ranking, stages: Sequence[Stage], left: Sequence[Survivors]
+) -> Explanation:
+    """How the whole of it was done."""
+    return Explanation(
+        terms=findings.terms,
+        ways=findings.ways,
+        lexical_weight=ranking.lexical_weight if ranking.calibrated else None,
+        stages=stages,
+        survivors=left,
+    )
+
+
+def survivors_of(
+    request: SearchRequest,
+    *,
+    collections: Sequence[Collection],
+    findings: Findings,
+    min_score: float | None,
+    above: int,
+) -> Sequence[Survivors]:
+    """What each condition of a search without results left."""
+    return survivors(
+        collections=collections,
+        where=request.where,
+        by_words=findings.terms if request.legs == "lexical" else None,
+        matched=len(findings.lexical),
+        min_score=min_score,
+        above=above,
+    )

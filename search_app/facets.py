@@ -7,11 +7,34 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from collections_app.models import Chunk
-from search_app.results import Value, ValueCount
+from search_app.clock import Clock
+from search_app.findings import Findings
+from search_app.results import SearchWarning, Value, ValueCount
 
 #: Values of one field.
 MOST_VALUES = 50
 MOST_FACETS = 20
+_CUT = SearchWarning(code="facets_cut", detail="The mode's time was over: values were not counted.")
+
+
+def count_in_time(
+    chunk_ids: Sequence[int], *, fields: Sequence[str], findings: Findings, clock: Clock
+) -> dict[str, list[ValueCount]]:
+    """As `count_values`; nothing, and a warning, where there is no time for it."""
+    seconds = clock.seconds_left
+    if seconds <= 0:
+        findings.warn(_CUT.code, _CUT.detail)
+        return {}
+    with clock.stage("facets"):
+        counted = findings.attempt(
+            "facets_failed",
+            "The values could not be counted.",
+            lambda: count_values(chunk_ids=chunk_ids, fields=fields),
+            seconds=seconds,
+            cut=_CUT,
+        )
+    findings.end_bound()
+    return counted or {}
 
 
 def count_values(*, chunk_ids: Sequence[int], fields: Sequence[str]) -> dict[str, list[ValueCount]]:

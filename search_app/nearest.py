@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from collections_app.filters import narrowed
 from collections_app.reading import stored_chunks
 from collections_app.selectors import get_collection
 from collections_app.services import space_of
@@ -32,7 +33,12 @@ class Neighbour:
 
 
 def nearest(
-    *, collection_name: str, queries: Sequence[Vectors], top_k: int = DEFAULT_TOP_K, where: Where | None = None
+    *,
+    collection_name: str,
+    queries: Sequence[Vectors],
+    top_k: int = DEFAULT_TOP_K,
+    where: Where | None = None,
+    filter_name: str | None = None,
 ) -> list[list[Neighbour]]:
     """For each query of shape (dimension,) the nearest chunks among those that the filter lets through.
 
@@ -41,6 +47,7 @@ def nearest(
     """
     with filter_errors(), snapshot():
         collection = get_collection(name=collection_name)
+        where = narrowed(collections=[collection], where=where, filter_name=filter_name)
         if collection.active_generation is None:
             return [[] for _ in queries]
         space = space_of(collection.active_generation)

@@ -12,7 +12,15 @@ from rest_framework.response import Response
 
 from access_app.api import ApiView
 from access_app.models import Verb
-from core_app.api import EmbeddingField, ErrorSerializer, StrictIntegerField, StrictSerializer, WhereField
+from collections_app.filters_api import FilterNameField
+from core_app.api import (
+    EmbeddingField,
+    ErrorSerializer,
+    StrictIntegerField,
+    StrictListField,
+    StrictSerializer,
+    WhereField,
+)
 from search_app.nearest import DEFAULT_TOP_K, MAX_TOP_K, Neighbour, nearest
 
 MAX_QUERIES = 100
@@ -21,7 +29,7 @@ _ONE_OF = "Send either query_embedding or query_embeddings."
 
 class QuerySerializer(StrictSerializer):
     query_embedding = EmbeddingField(required=False)
-    query_embeddings = serializers.ListField(
+    query_embeddings = StrictListField(
         child=EmbeddingField(),
         required=False,
         allow_empty=False,
@@ -30,6 +38,7 @@ class QuerySerializer(StrictSerializer):
     )
     top_k = StrictIntegerField(default=DEFAULT_TOP_K, min_value=1, max_value=MAX_TOP_K)
     where = WhereField(required=False)
+    filter = FilterNameField()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("query_embedding" in attrs) == ("query_embeddings" in attrs):
@@ -87,6 +96,7 @@ class QueryView(ApiView):
             queries=[given["query_embedding"]] if single else given["query_embeddings"],
             top_k=given["top_k"],
             where=given.get("where"),
+            filter_name=given.get("filter_name"),
         )
         results: Sequence[Any] = [[_present(hit) for hit in hits] for hits in found]
         return Response({"results": results[0] if single else results, "count": sum(map(len, found))})

@@ -99,7 +99,7 @@ def _remember(
                 "text_form": kept,
                 "query_strategy": strategy,
                 "top_k": max(-_LARGEST, min(request.top_k, _LARGEST)),
-                "filtered": request.where is not None,
+                "filtered": request.is_filtered,
                 "took_ms": took_ms,
                 "stages_ms": json.dumps(took),
                 **_NOTHING_FOUND,

@@ -12,6 +12,7 @@ from search_app.modes import Fusion, ModeName
 
 if TYPE_CHECKING:
     from search_app.explaining import Explanation, HitExplanation
+    from search_app.tracing import Whereabouts
 
 Value = str | int | float | bool
 
@@ -70,6 +71,8 @@ class SearchResult:
     #: By field, most frequent values first; of all that was found, not only of what is shown.
     facets: Mapping[str, Sequence[ValueCount]]
     explanation: Explanation | None = None
+    #: Of what was asked for by name.
+    traced: Sequence[Whereabouts] = ()
 
 
 def make_hit(

@@ -7,11 +7,13 @@ from typing import Any
 
 from rest_framework import serializers
 
+from collections_app.filters_api import FilterNameField
 from core_app.api import (
     StrictBooleanField,
     StrictCharField,
     StrictFloatField,
     StrictIntegerField,
+    StrictListField,
     StrictSerializer,
     WhereField,
 )
@@ -20,6 +22,7 @@ from search_app.facets import MOST_FACETS
 from search_app.modes import FUSIONS, LEGS, MODE_NAMES, MODES, RERANKERS
 from search_app.results import Hit, SearchResult
 from search_app.services import CONTEXTUALIZED_TOPIC, MOST_COLLECTIONS, RAW_QUERY
+from search_app.tracing import MOST_TRACED, VERDICTS
 
 MAX_QUERY_LENGTH = 4000
 MOST_RESULTS = 100
@@ -48,6 +51,7 @@ class SearchSerializer(StrictSerializer):
         required=False, allow_null=True, min_value=0, max_value=1, help_text="Least similarity of a passage."
     )
     where = WhereField(required=False)
+    filter = FilterNameField()
     topic = StrictCharField(
         required=False,
         allow_blank=True,
@@ -61,6 +65,13 @@ class SearchSerializer(StrictSerializer):
     )
     fusion = serializers.ChoiceField(
         choices=FUSIONS, required=False, help_text="How the legs are merged. Left out: the collection's, or the mode's."
+    )
+    lexical_weight = StrictFloatField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=1,
+        help_text="Of words in a calibrated fusion, meaning has the rest. Left out: the collection's, or the query's.",
     )
     legs = serializers.ChoiceField(
         choices=LEGS, required=False, help_text="By meaning and words, or one of them. Left out: the server's setting."
@@ -84,17 +95,23 @@ class SearchSerializer(StrictSerializer):
         required=False, min_value=0, max_value=1, help_text="How much results are to differ from each other; 0: not."
     )
     highlight = StrictBooleanField(required=False, help_text="Say where `content` has words of the query.")
-    facets = serializers.ListField(
+    facets = StrictListField(
         child=StrictCharField(max_length=200),
         required=False,
         max_length=MOST_FACETS,
         help_text="Fields of the metadata whose values are counted in all that was found.",
     )
     explain = StrictBooleanField(required=False, help_text="Say how the search was done and each score came about.")
+    trace = StrictListField(
+        child=StrictCharField(max_length=4096),
+        required=False,
+        max_length=MOST_TRACED,
+        help_text="Ids of passages, or sources of documents: say at which rank they are, or what kept them out.",
+    )
 
 
 class SearchCollectionsSerializer(SearchSerializer):
-    collections = serializers.ListField(
+    collections = StrictListField(
         child=StrictCharField(max_length=512),
         allow_empty=False,
         max_length=MOST_COLLECTIONS,
@@ -178,10 +195,15 @@ class ValueCountSerializer(serializers.Serializer[Any]):
 class AskedTermSerializer(serializers.Serializer[Any]):
     term = serializers.CharField()
     weight = serializers.FloatField(help_text="0 where no passage has it.")
-    chunks = serializers.IntegerField(help_text="Passages that have it.")
+    chunks = serializers.IntegerField(
+        help_text="Passages that have it; in several collections, of the language in which it counts most."
+    )
     idf = serializers.FloatField()
     rarity = serializers.FloatField(help_text="How rare a name it is, such as `snake_case`; 0 for ordinary words.")
-    worth = serializers.FloatField(help_text="What a name counts, where all other words of the query count 1.")
+    worth = serializers.FloatField(
+        help_text="What a name counts where several collections are compared by what they have of the query, whose "
+        "other words count 1 together. What it adds to a score is by `weight`."
+    )
     words = serializers.ListField(
         child=serializers.CharField(), help_text="What was written for it, the same in every language."
     )
@@ -189,6 +211,7 @@ class AskedTermSerializer(serializers.Serializer[Any]):
 
 class StageSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
+    began_ms = serializers.FloatField(help_text="How long after the search began.")
     took_ms = serializers.FloatField()
 
 
@@ -208,6 +231,28 @@ class ExplanationSerializer(serializers.Serializer[Any]):
     survivors = SurvivorsSerializer(many=True, help_text="Of a search without results: what each condition left.")
 
 
+class LegPlaceSerializer(serializers.Serializer[Any]):
+    rank = serializers.IntegerField(allow_null=True, help_text="From 1; null where the leg did not find it.")
+    score = serializers.FloatField(allow_null=True, help_text="Similarity, or BM25.")
+    why = serializers.CharField(allow_blank=True, help_text="Why it has no rank.")
+
+
+class WhereaboutsSerializer(serializers.Serializer[Any]):
+    asked = serializers.CharField(help_text="As it was asked for.")
+    verdict = serializers.ChoiceField(choices=VERDICTS)
+    detail = serializers.CharField(help_text="The same in a sentence.")
+    id = serializers.CharField(allow_null=True)
+    collection = serializers.CharField(allow_null=True)
+    source = serializers.CharField(allow_null=True)  # type: ignore[assignment]  # the API's word
+    excerpt = serializers.CharField(allow_blank=True)
+    dense = LegPlaceSerializer()
+    lexical = LegPlaceSerializer()
+    fused = serializers.IntegerField(allow_null=True, help_text="Place after fusion, from 1.")
+    reranked = serializers.IntegerField(allow_null=True, help_text="Place by the reranker's score.")
+    shown = serializers.IntegerField(allow_null=True, help_text="Place among the results.")
+    fails = serializers.ListField(child=serializers.CharField(), help_text="Conditions of the filter it fails.")
+
+
 class SearchResponseSerializer(serializers.Serializer[Any]):
     count = serializers.IntegerField()
     results = HitSerializer(many=True)
@@ -220,6 +265,7 @@ class SearchResponseSerializer(serializers.Serializer[Any]):
     took_ms = serializers.FloatField()
     facets = serializers.DictField(child=ValueCountSerializer(many=True), required=False)
     explain = ExplanationSerializer(required=False)
+    trace = WhereaboutsSerializer(many=True, required=False, help_text="Of what was asked for by name.")
 
 
 def as_json(found: SearchResult) -> dict[str, Any]:
@@ -239,6 +285,8 @@ def as_json(found: SearchResult) -> dict[str, Any]:
         answer["facets"] = {field: [asdict(one) for one in counts] for field, counts in found.facets.items()}
     if found.explanation is not None:
         answer["explain"] = asdict(found.explanation)
+    if found.traced:
+        answer["trace"] = [asdict(one) for one in found.traced]
     return answer
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Unpack
 
+from collections_app.filters import narrowed
 from collections_app.models import Collection
 from collections_app.selectors import get_collection
 from collections_app.services import get_or_create_default, space_of
@@ -17,9 +19,8 @@ from rerank_app.second_stage import is_there
 from search_app.asking import SearchOptions, SearchRequest
 from search_app.clock import Clock
 from search_app.diversity import maximal_marginal_relevance
-from search_app.emptiness import Survivors, survivors
-from search_app.explaining import Explanation, explain_hits
-from search_app.facets import count_values
+from search_app.explaining import Explanation, explain_hits, explain_search, survivors_of
+from search_app.facets import count_in_time
 from search_app.findings import Findings
 from search_app.legs import Looking, look
 from search_app.modes import MODES, Legs
@@ -29,7 +30,8 @@ from search_app.ranking import Ranking, ranked
 from search_app.reranking import Reranked, Reranker, relevance
 from search_app.results import Hit, SearchResult, SearchWarning, ValueCount
 from search_app.showing import MOST_SHOWN, Shown, chosen, count_results
-from search_app.tuning import Tuning, tuning_of
+from search_app.tracing import Outcome, Whereabouts, trace
+from search_app.tuning import Tuning, tuning_for
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +87,8 @@ def _answer(names: Sequence[str], request: SearchRequest, text: str, strategy: s
             get_or_create_default(name=name)
     with snapshot():
         collections = list({found.pk: found for found in map(_collection, names)}.values())
-        tuning = tuning_of(collections, mode=request.mode, fusion=request.fusion, min_score=request.min_score)
+        request = _with_filter(request, collections)
+        tuning = tuning_for(request, collections)
         searched = _Search(collections, request, text, tuning, clock)
         hits = searched.hits()
     findings = searched.findings
@@ -100,6 +103,7 @@ def _answer(names: Sequence[str], request: SearchRequest, text: str, strategy: s
         took_ms=clock.took_ms,
         facets=searched.facets,
         explanation=searched.explanation,
+        traced=searched.traced,
     )
     called = [collection.name for collection in collections]
     logger.info(
@@ -118,6 +122,11 @@ def _answer(names: Sequence[str], request: SearchRequest, text: str, strategy: s
     )
     remember(request=request, text=text, collections=called, result=result, stages=clock.stages)
     return result
+
+
+def _with_filter(request: SearchRequest, collections: Sequence[Collection]) -> SearchRequest:
+    where = narrowed(collections=collections, where=request.where, filter_name=request.filter_name)
+    return replace(request, where=where)
 
 
 def _collection(name: str) -> Collection:
@@ -158,6 +167,7 @@ class _Search:
         self._reranker = Reranker.of(request, self._mode, query=text, clock=clock)
         self.facets: dict[str, list[ValueCount]] = {}
         self.explanation: Explanation | None = None
+        self.traced: Sequence[Whereabouts] = ()
 
     def hits(self) -> list[Hit]:
         """Both legs, fusion, the threshold on similarity, the cut (B3, B4, B5)."""
@@ -191,28 +201,13 @@ class _Search:
                 explained=explained,
                 has_time=lambda: self._clock.seconds_left > 0,
             )
+        if self._request.trace:
+            self.traced = self._traced(kept, shown)
         if self._request.facets:
-            self.facets = self._counted(kept)
+            self.facets = count_in_time(kept, fields=self._request.facets, findings=self.findings, clock=self._clock)
         if self._request.explain:
             self.explanation = self._explained(len(hits), len(kept))
         return hits
-
-    def _counted(self, kept: list[int]) -> dict[str, list[ValueCount]]:
-        seconds = self._clock.seconds_left
-        cut = SearchWarning(code="facets_cut", detail="The mode's time was over: values were not counted.")
-        if seconds <= 0:
-            self.findings.warn(cut.code, cut.detail)
-            return {}
-        with self._clock.stage("facets"):
-            counted = self.findings.attempt(
-                "facets_failed",
-                "The values could not be counted.",
-                lambda: count_values(chunk_ids=kept, fields=self._request.facets),
-                seconds=seconds,
-                cut=cut,
-            )
-        self.findings.end_bound()
-        return counted or {}
 
     def _found(self) -> tuple[list[int], list[Shown]]:
         """What is similar enough, and what of it is shown; looked for deeper where too much of it fell together."""
@@ -282,7 +277,7 @@ class _Search:
 
     def _look(self, depth: int, *, is_deeper: bool) -> None:
         request, findings = self._request, self.findings
-        legs = request.legs or ("hybrid" if hybrid_search_enabled() else "dense")
+        legs = self._legs
         looking = Looking(
             collections=self._collections,
             text=self._text,
@@ -297,6 +292,10 @@ class _Search:
             self.ranking = ranked(findings, tuning=self._tuning)
         merged = sum(map(len, findings.rankings))
         logger.info("legs merged", extra={"unique_chunks": len(self.ranking.scores), "merged": merged})
+
+    @property
+    def _legs(self) -> Legs:
+        return self._request.legs or ("hybrid" if hybrid_search_enabled() else "dense")
 
     def _enough(self, legs: Legs) -> int | None:
         """Found by words, so many are an answer without meaning. A threshold needs similarities."""
@@ -358,29 +357,39 @@ class _Search:
             )
         return [*first, *kept[len(pool) :]]
 
+    def _traced(self, kept: list[int], shown: list[Shown]) -> Sequence[Whereabouts]:
+        outcome = Outcome(
+            collections=self._all_collections,
+            text=self._text,
+            where=self._request.where,
+            legs=self._legs,
+            limit=self._request.limit,
+            min_score=self._tuning.min_score,
+            findings=self.findings,
+            ranking=self.ranking,
+            reranked=self.reranked.hits if self.reranked else {},
+            kept=kept,
+            shown=shown,
+            seconds=self._clock.seconds_more,
+        )
+        with self._clock.stage("trace"):
+            traced = self.findings.attempt(
+                "trace_failed", "Where it is could not be told.", lambda: trace(self._request.trace, outcome=outcome)
+            )
+        return traced or ()
+
     def _explained(self, results: int, similar: int) -> Explanation:
-        findings = self.findings
         left = None
         if not results:
-            left = findings.attempt(
+            left = self.findings.attempt(
                 "explanation_failed",
                 "What the conditions leave could not be counted.",
-                lambda: self._survivors(similar),
+                lambda: survivors_of(
+                    self._request,
+                    collections=self._all_collections,
+                    findings=self.findings,
+                    min_score=self._tuning.min_score,
+                    above=similar,
+                ),
             )
-        return Explanation(
-            terms=findings.terms,
-            ways=findings.ways,
-            lexical_weight=self.ranking.lexical_weight if self.ranking.calibrated else None,
-            stages=self._clock.stages,
-            survivors=left or (),
-        )
-
-    def _survivors(self, similar: int) -> Sequence[Survivors]:
-        return survivors(
-            collections=self._all_collections,
-            where=self._request.where,
-            by_words=self.findings.terms if self._request.legs == "lexical" else None,
-            matched=len(self.findings.lexical),
-            min_score=self._tuning.min_score,
-            above=similar,
-        )
+        return explain_search(self.findings, ranking=self.ranking, stages=self._clock.stages, left=left or ())

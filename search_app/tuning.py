@@ -9,10 +9,12 @@ from typing import Any, cast
 
 from django.db import transaction
 
+from access_app.audit import record
 from collections_app.models import Collection
 from collections_app.selectors import get_collection
 from collections_app.services import lock_collection, touch
 from core_app.errors import InvalidInput
+from search_app.asking import SearchRequest
 from search_app.modes import DEFAULT_MODE, FUSIONS, MODE_NAMES, MODES, Fusion, ModeName
 
 _KEYS = ("mode", "fusion", "lexical_weight", "min_score")
@@ -31,11 +33,23 @@ class Tuning:
     min_score: float | None = None
 
 
+def tuning_for(request: SearchRequest, collections: Sequence[Collection]) -> Tuning:
+    """What holds for this request in these collections."""
+    return tuning_of(
+        collections,
+        mode=request.mode,
+        fusion=request.fusion,
+        lexical_weight=request.lexical_weight,
+        min_score=request.min_score,
+    )
+
+
 def tuning_of(
     collections: Sequence[Collection],
     *,
     mode: ModeName | None = None,
     fusion: Fusion | None = None,
+    lexical_weight: float | None = None,
     min_score: float | None = None,
 ) -> Tuning:
     """The request's own wishes, then what all of the collections agree on, then what the mode has."""
@@ -44,7 +58,7 @@ def tuning_of(
     return Tuning(
         mode=chosen,
         fusion=fusion or agreed.get("fusion") or MODES[chosen].fusion,
-        lexical_weight=agreed.get("lexical_weight"),
+        lexical_weight=agreed.get("lexical_weight") if lexical_weight is None else lexical_weight,
         min_score=agreed.get("min_score") if min_score is None else min_score,
     )
 
@@ -64,6 +78,7 @@ def set_search_settings(*, name: str, own: Mapping[str, Any]) -> tuple[Mapping[s
     kept = _checked({key: value for key, value in own.items() if value is not None})
     with transaction.atomic():
         collection = lock_collection(collection_id=get_collection(name=name).pk)
+        record("collection.search_changed", collection, before=collection.search, after=kept)
         collection.search = kept
         collection.save(update_fields=["search", "updated_at"])
         touch(collection=collection)

@@ -1,10 +1,11 @@
-"""Ranking metrics over one run; the same definitions as trec_eval, checked against it in the tests."""
+"""Means of the ranking metrics over one run, checked against trec_eval in the tests."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from core_app.metrics import hit, ndcg, recall, reciprocal_rank
 
 #: query id → document id → grade; grades above 0 are relevant.
 Judgements = Mapping[str, Mapping[str, int]]
@@ -42,33 +43,3 @@ def evaluate(*, run: Run, judgements: Judgements) -> Scores:
         hit_at_1=mean([hit(ranked[query], judged[query], 1) for query in judged]),
         hit_at_5=mean([hit(ranked[query], judged[query], 5) for query in judged]),
     )
-
-
-def ndcg(ranking: Sequence[str], grades: Mapping[str, int], depth: int) -> float:
-    """Järvelin and Kekäläinen (2002): sum of grade / log2(rank + 1), over that of the ideal order."""
-    gained = [max(0, grades.get(document, 0)) for document in ranking[:depth]]
-    ideal = sorted((grade for grade in grades.values() if grade > 0), reverse=True)[:depth]
-    return _discounted(gained) / _discounted(ideal)
-
-
-def recall(ranking: Sequence[str], grades: Mapping[str, int], depth: int) -> float:
-    """The share of relevant documents among the first `depth`."""
-    relevant = {document for document, grade in grades.items() if grade > 0}
-    return len(relevant & set(ranking[:depth])) / len(relevant)
-
-
-def reciprocal_rank(ranking: Sequence[str], grades: Mapping[str, int], depth: int) -> float:
-    """1 / rank of the first relevant document, 0 when the first `depth` hold none."""
-    for rank, document in enumerate(ranking[:depth], start=1):
-        if grades.get(document, 0) > 0:
-            return 1 / rank
-    return 0.0
-
-
-def hit(ranking: Sequence[str], grades: Mapping[str, int], depth: int) -> float:
-    """1 when the first `depth` hold a relevant document, else 0; also called success."""
-    return float(any(grades.get(document, 0) > 0 for document in ranking[:depth]))
-
-
-def _discounted(gains: Sequence[int]) -> float:
-    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))

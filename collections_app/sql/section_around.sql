@@ -35,6 +35,7 @@ CROSS JOIN LATERAL (
           AND ordinal > coalesce(before.ordinal, -1)
           AND ordinal < coalesce(after.ordinal, 2147483647)
           AND start_offset IS NOT NULL
+          AND disabled_at IS NULL
     ) AS near
     GROUP BY near.island
     HAVING bool_or(near.ordinal = chunk.ordinal)

@@ -1,9 +1,19 @@
--- How long the texts are that chunks are from. Of a document that lost or changed chunks (without a hash, see
--- recount_documents) the stretch around each up to the first one that is not there any more: what was taken out must
--- not be shown between others. Plan: the keys of chunk, document and documenttext; all of the index
--- (document_id, ordinal) of a document only where it was changed, and once.
+-- How long the texts are that chunks are from. Of a document that lost chunks (without a hash, see recount_documents),
+-- or has some that are disabled or say something else, the stretch around each up to the first one that is not there
+-- any more: what was taken out must not be shown between others. Plan: the keys of chunk, document and documenttext;
+-- chunk_document_marked tells whether it was changed; all of the index (document_id, ordinal) of a document only then,
+-- and once.
 WITH wanted AS MATERIALIZED (
-    SELECT chunk.id, chunk.document_id, chunk.ordinal, document.content_hash = '' AS is_changed
+    SELECT
+        chunk.id,
+        chunk.document_id,
+        chunk.ordinal,
+        document.content_hash = '' OR EXISTS (
+            SELECT FROM collections_chunk AS other
+            WHERE other.document_id = chunk.document_id
+              AND (other.disabled_at IS NOT NULL OR other.edited_at IS NOT NULL)
+              AND (other.disabled_at IS NOT NULL OR other.start_offset IS NULL)
+        ) AS is_changed
     FROM collections_chunk AS chunk
     JOIN collections_document AS document ON document.id = chunk.document_id
     WHERE chunk.id = ANY(%(chunk_ids)s::bigint[])
@@ -25,6 +35,7 @@ island AS (
         FROM collections_chunk
         WHERE document_id = changed.document_id
           AND start_offset IS NOT NULL
+          AND disabled_at IS NULL
     ) AS near
     GROUP BY near.document_id, near.number
 )

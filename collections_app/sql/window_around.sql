@@ -13,6 +13,7 @@ CROSS JOIN LATERAL (
         WHERE document_id = chunk.document_id
           AND ordinal BETWEEN chunk.ordinal - %(size)s AND chunk.ordinal + %(size)s
           AND start_offset IS NOT NULL
+          AND disabled_at IS NULL
     ) AS near
     GROUP BY near.island
     HAVING bool_or(near.ordinal = chunk.ordinal)

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import datetime
 import json
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from django import template
+from django.contrib.humanize.templatetags.humanize import NaturalTimeFormatter
 from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.formats import date_format, number_format
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
+from django.utils.translation import gettext as _
+
+from collections_app.models import Document
+from ingest_app.cures import UNKNOWN, cure_of
 
 register = template.Library()
 
@@ -21,6 +29,14 @@ def label(text: str, tone: str = "default") -> SafeString:
     return render_to_string("unfold/helpers/label.html", {"text": text, "type": tone})
 
 
+@register.simple_tag
+def document_state(document: Document) -> SafeString:
+    """What became of a document, as a coloured word."""
+    if document.state == Document.State.FAILED:
+        return label(_("Failed"), "danger")
+    return label(_("Update failed"), "warning") if document.error else label(_("Ready"), "success")
+
+
 @register.filter
 def rows(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Metadata as keys and readable values, by key: text as it is, the rest as compact JSON."""
@@ -28,7 +44,7 @@ def rows(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 @register.filter
-def item(mapping: Mapping[str, Any], key: str) -> Any:
+def item(mapping: Mapping[Any, Any], key: Any) -> Any:
     """`mapping[key]`, or nothing."""
     return mapping.get(key, "")
 
@@ -41,16 +57,44 @@ def sections(path: list[str]) -> str:
 
 @register.filter
 def thousands(number: int | None) -> str:
-    """`12345` as `12,345`; nothing for nothing."""
-    return "" if number is None else f"{number:,}"
+    """`12345` as `12,345`, or as the reader's language groups it; nothing for nothing."""
+    return "" if number is None else str(number_format(number, force_grouping=True))
 
 
 @register.filter
-def ago(moment: datetime.datetime) -> str:
+def moment(at: datetime.datetime | None) -> str:
+    """Day, time and time zone, as the reader's language writes them; nothing for nothing."""
+    if at is None:
+        return ""
+    shown = timezone.localtime(at)
+    return _("%(moment)s %(zone)s") % {"moment": date_format(shown, "DATETIME_FORMAT"), "zone": shown.tzname()}
+
+
+@register.filter
+def ago(at: datetime.datetime) -> str:
     """`3 minutes ago`, to the largest unit."""
-    since = timesince(moment, depth=1)
-    return "just now" if since.startswith("0") else f"{since} ago"
+    # In Django's words for what is past: in other languages they differ from those for a time by itself.
+    since = timesince(at, depth=1, time_strings=NaturalTimeFormatter.past_substrings)
+    return _("just now") if since.startswith("0") else _("%(delta)s ago") % {"delta": since}
+
+
+@register.filter
+def cure(code: str) -> str:
+    """What helps against a failure of this code."""
+    return cure_of(code) if code else UNKNOWN
 
 
 def _readable(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+@register.filter
+def as_json(value: Any) -> str:
+    """As it would be sent."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+@register.filter
+def shell_quoted(text: str) -> str:
+    """One word of a command, whatever it holds."""
+    return shlex.quote(text)

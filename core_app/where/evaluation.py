@@ -11,7 +11,7 @@ from typing import Any
 from core_app.where.dates import instant
 from core_app.where.operators import OPERATORS
 from core_app.where.patterns import translate
-from core_app.where.tree import And, Compare, Not, Operand, Or, Where
+from core_app.where.tree import And, Compare, Not, Operand, Or, Where, Within
 
 #: What is found under a key that is not there; equal to nothing and of no type.
 _MISSING = object()
@@ -19,7 +19,7 @@ _MISSING = object()
 Meaning = Callable[[Any, Any], bool]
 
 
-def matches(where: Where | None, *, metadata: Mapping[str, Any], text: str) -> bool:
+def matches(where: Where | None, *, metadata: Mapping[str, Any], text: str, collection_id: int | None = None) -> bool:
     """Whether a document with this metadata and this text passes the filter; without a filter each does.
 
     Patterns are searched by backtracking: unlike in Postgres, a hostile one on a long text takes as long as it likes.
@@ -28,11 +28,13 @@ def matches(where: Where | None, *, metadata: Mapping[str, Any], text: str) -> b
         case None:
             return True
         case And(parts):
-            return all(matches(part, metadata=metadata, text=text) for part in parts)
+            return all(matches(part, metadata=metadata, text=text, collection_id=collection_id) for part in parts)
         case Or(parts):
-            return any(matches(part, metadata=metadata, text=text) for part in parts)
+            return any(matches(part, metadata=metadata, text=text, collection_id=collection_id) for part in parts)
         case Not(part):
-            return not matches(part, metadata=metadata, text=text)
+            return not matches(part, metadata=metadata, text=text, collection_id=collection_id)
+        case Within(wanted):
+            return collection_id == wanted
         case Compare(field, name, operand):
             if field is None:
                 return _holds(ON_TEXT, name, text, operand)

@@ -37,11 +37,15 @@ _SHOWN = 60
 
 def parse_where_text(text: str) -> Where | None:
     """The filter that stands as JSON in a query string. Raises InvalidInput, code `invalid_where`."""
+    return parse_where(decode_where(text))
+
+
+def decode_where(text: str) -> object:
+    """The JSON of a filter, which nobody has read yet. Raises InvalidInput, code `invalid_where`."""
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_int=_integer)
+        return json.loads(text, parse_constant=_refuse_constant, parse_int=_integer)
     except (ValueError, RecursionError):
         raise InvalidInput(NOT_JSON, code=CODE) from None
-    return parse_where(value)
 
 
 def parse_where(value: object, *, place: str = "$") -> Where | None:

@@ -42,4 +42,11 @@ class Not:
     part: Where
 
 
-Where = Compare | And | Or | Not
+@dataclass(frozen=True)
+class Within:
+    """The document is in this collection. Nothing that is sent holds it: it tells filters of one name apart."""
+
+    collection_id: int
+
+
+Where = Compare | And | Or | Not | Within

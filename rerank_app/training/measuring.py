@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from core_app import metrics
 from rerank_app.training.judged import Candidates
 
 _DEPTH = 10
@@ -44,8 +44,7 @@ class Ordering:
 
 def ndcg(ranked: Sequence[str], grades: Mapping[str, float]) -> float:
     """Against the ideal order of all that is judged, found or not; gains are the grades, as trec_eval has it."""
-    ideal = sorted((grade for grade in grades.values() if grade > 0), reverse=True)[:_DEPTH]
-    return _discounted(max(0.0, grades.get(name, 0.0)) for name in ranked[:_DEPTH]) / _discounted(ideal)
+    return metrics.ndcg(ranked, grades, _DEPTH)
 
 
 def merged(candidates: Candidates, scores: Candidates, *, weight: float) -> list[str]:
@@ -60,7 +59,3 @@ def merged(candidates: Candidates, scores: Candidates, *, weight: float) -> list
 def _min_max(scores: Candidates) -> Candidates:
     least, most = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
     return {name: (score - least) / (most - least) if most > least else 1.0 for name, score in scores.items()}
-
-
-def _discounted(gains: Iterable[float]) -> float:
-    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))

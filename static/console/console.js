@@ -26,7 +26,8 @@ function fileRow(file, limits) {
   const row = document.createElement("li");
   const name = document.createElement("span");
   const note = document.createElement("span");
-  name.textContent = file.name;
+  name.textContent = file.webkitRelativePath || file.name;
+  name.dir = "auto";
   name.className = "rs-wrap";
   const tooLarge = file.size > Number(limits.maxFileBytes);
   note.textContent = tooLarge ? `${size(file.size)}: too large, will be refused` : size(file.size);
@@ -34,6 +35,9 @@ function fileRow(file, limits) {
   row.append(name, note);
   return row;
 }
+
+// What editors and systems keep for themselves: .git, .DS_Store.
+const isHidden = (path) => path.split("/").some((part) => part.startsWith("."));
 
 function setUpUpload(form) {
   const input = form.querySelector("input[type=file]");
@@ -44,6 +48,17 @@ function setUpUpload(form) {
   // django-unfold would write the name into a text field that its own widget has and this one has not.
   input.hasChangeListener = true;
 
+  const folder = form.querySelector("[data-folder-input]");
+  folder.hasChangeListener = true;
+  form.querySelector("[data-choose-folder]").addEventListener("click", () => folder.click());
+  folder.addEventListener("change", () => {
+    // A browser sends the paths of such files with them, so that equal names in two folders stay two documents.
+    const chosen = new DataTransfer();
+    [...folder.files].filter((file) => !isHidden(file.webkitRelativePath)).forEach((file) => chosen.items.add(file));
+    folder.value = "";
+    input.files = chosen.files;
+    input.dispatchEvent(new Event("change"));
+  });
   input.addEventListener("change", () => {
     const files = [...input.files];
     list.replaceChildren(...files.slice(0, 200).map((file) => fileRow(file, form.dataset)));
@@ -63,6 +78,11 @@ function setUpUpload(form) {
   }
   drop.addEventListener("drop", (event) => {
     event.preventDefault();
+    if ([...event.dataTransfer.items].some((item) => item.webkitGetAsEntry()?.isDirectory)) {
+      problem.textContent = form.dataset.droppedFolder;
+      problem.hidden = false;
+      return;
+    }
     input.files = event.dataTransfer.files;
     input.dispatchEvent(new Event("change"));
   });

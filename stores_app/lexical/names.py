@@ -84,10 +84,10 @@ def raised(
 def worths(
     rarities: Mapping[str, float], *, parts: Mapping[str, float], made_of_words: Container[str]
 ) -> dict[str, float]:
-    """What each name counts where all other words together count 1, as `raised` has them.
+    """What each name counts where collections are compared, all other words of the query together counting 1.
 
-    A name that is made of words counts twice what it takes to be before whatever has those alone, so that it is also
-    where it is one part of a sum. Others count as much wherever they are rare.
+    A name that is made of words counts 2 over the share that its parts have: whoever has the name is then before
+    whoever has all of its parts, even where the name is half of what is summed. Others count as much as they are rare.
     """
     return {name: rarity * (2.0 / parts[name] if name in made_of_words else 1.0) for name, rarity in rarities.items()}
 

@@ -2,7 +2,7 @@
 -- the filter among all chunks, and from reading all vectors for each chunk.
 SELECT vector.chunk_id, vector.distance
 FROM (
-    SELECT id, metadata, text
+    SELECT id, collection_id, metadata, text
     FROM collections_chunk
     WHERE (collection_id, id) > (%(collection_id)s, {watermark})
       AND (collection_id, id) < (%(collection_id)s + 1::bigint, 0)

@@ -41,7 +41,8 @@ and can only narrow what a call would return.
   be asked for.
 - `{}` is a filter that everything passes. It lists everything; it never deletes.
 
-In a query string the filter is its JSON, percent-encoded.
+In a query string the filter is its JSON, percent-encoded. A filter can be [kept by a name](filters.md) and called
+by it, and the console builds filters from a collection's own fields.
 """
 
 RULES = """## Values

@@ -17,6 +17,7 @@ from search_app.asking import DEFAULT_LIMIT, LARGEST_GROUP, Expansion, SearchOpt
 from search_app.explaining import Explanation, HitExplanation
 from search_app.modes import FUSIONS, LEGS, MODE_NAMES, RERANKERS
 from search_app.results import Hit
+from search_app.serializers import MAX_QUERY_LENGTH
 from search_app.services import search_collections
 
 #: Characters of a passage that are shown, and of a line where the terminal does not say.
@@ -37,18 +38,26 @@ def _group(text: str) -> int:
     return number
 
 
+def _query(text: str) -> str:
+    if not 1 <= len(text.strip()) <= MAX_QUERY_LENGTH or any("\ud800" <= character <= "\udfff" for character in text):
+        raise ArgumentTypeError(f"send a query of 1 to {MAX_QUERY_LENGTH} characters, in the terminal's encoding")
+    return text
+
+
 class Command(BaseCommand):
     help = "Search a collection, or several, and print the passages with their scores."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("collection", help="one, or several with commas between them")
-        parser.add_argument("query")
+        parser.add_argument("query", type=_query)
         parser.add_argument("--top-k", type=int, default=DEFAULT_LIMIT, help="most passages (default: %(default)s)")
         parser.add_argument("--min-score", type=_share, help="least similarity, 0 to 1")
         parser.add_argument("--topic", default="", help="what a follow-up is about, searched for instead")
         parser.add_argument("--where", metavar="JSON", help='a filter, such as {"source": "guide.md"}')
+        parser.add_argument("--filter", metavar="NAME", help="a filter that the collection keeps by this name")
         parser.add_argument("--mode", choices=MODE_NAMES, help="how much is done in what time")
         parser.add_argument("--fusion", choices=FUSIONS, help="how words and meaning are merged")
+        parser.add_argument("--lexical-weight", type=_share, help="of words in a calibrated fusion, 0 to 1")
         parser.add_argument("--legs", choices=LEGS, help="by words and meaning, or one of them")
         parser.add_argument("--reranker", choices=(*RERANKERS, "none"), help="what puts the best in order once more")
         parser.add_argument("--expand", help="what is shown of a document: section, document or window:N")
@@ -65,8 +74,10 @@ class Command(BaseCommand):
                 top_k=given["top_k"],
                 min_score=given["min_score"],
                 where=None if given["where"] is None else parse_where_text(given["where"]),
+                filter_name=given["filter"],
                 mode=given["mode"],
                 fusion=given["fusion"],
+                lexical_weight=given["lexical_weight"],
                 legs=given["legs"],
                 reranker=given["reranker"],
                 topic=given["topic"],

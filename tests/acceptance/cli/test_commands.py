@@ -156,11 +156,6 @@ def test_search_says_what_is_missing() -> None:
     assert refused("search", "nowhere", "tea") == "Collection 'nowhere' not found"
 
 
-def test_search_of_nothing_finds_nothing() -> None:
-    create_collection(name="guides")
-    assert output_of("search", "guides", "  ").startswith("0 passages in ")
-
-
 def test_the_demo_is_loaded_once(worker: None, settings: Any, tmp_path: Path) -> None:
     settings.BASE_DIR = tmp_path
     (tmp_path / "docs" / "deep").mkdir(parents=True)

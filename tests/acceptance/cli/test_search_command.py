@@ -87,6 +87,9 @@ def test_b3_5_a_failing_leg_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> Non
         (["c", "fox", "--expand", "all"], "window:N"),
         (["c", "fox", "--min-score", "5"], "from 0 to 1"),
         (["c", "fox", "--group-size", "0"], "from 1 to 10"),
+        (["c", " "], "a query of 1 to 4000 characters"),
+        (["c", "x" * 4001], "a query of 1 to 4000 characters"),
+        (["c", "\udcff"], "in the terminal's encoding"),
     ],
 )
 def test_a_mistake_is_a_sentence(arguments: list[str], sentence: str) -> None:

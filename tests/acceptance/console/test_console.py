@@ -66,6 +66,20 @@ def test_a_file_is_uploaded_watched_and_found(page: Page, tmp_path: Path) -> Non
     expect(page.locator(".rs-chunk").first).to_contain_text("Handbook")
 
 
+def test_a_folder_is_uploaded_with_its_paths(page: Page, transactional_db: None, tmp_path: Path) -> None:
+    """Two files of one name stay two documents, and what begins with a dot stays where it is."""
+    create_collection(name="staff")
+    for place in ("team/a/README.md", "team/b/README.md", "team/.git/config.md"):
+        (tmp_path / place).parent.mkdir(parents=True)
+        (tmp_path / place).write_text(f"# {place}\n\nText of {place}.")
+    page.goto("/admin/ingest/job/add/?collection=staff")
+    page.set_input_files("[data-folder-input]", tmp_path / "team")
+    expect(page.locator("[data-upload-list] li")).to_have_count(2)
+    page.click("text=Upload and index")
+    expect(page.locator("#job")).to_contain_text("2 files waiting for a worker.")
+    assert set(Item.objects.values_list("source", flat=True)) == {"team/a/README.md", "team/b/README.md"}
+
+
 def test_a_job_is_cancelled_and_its_page_follows(page: Page, transactional_db: None) -> None:
     create_collection(name="staff")
     job = submit(collection_name="staff", sources=[Source(name="a.md", content=b"# A\n\nText.")])

@@ -38,12 +38,22 @@ VERBS = {
     ("collection", "DELETE"): Verb.DELETE,
     ("collection", "PATCH"): Verb.WRITE,
     ("collection-metadata", "PUT"): Verb.WRITE,
+    ("collection-clone", "POST"): Verb.WRITE,
+    ("collection-export", "GET"): Verb.READ,
+    ("collection-import", "POST"): Verb.WRITE,
     ("metadata-values", "GET"): Verb.READ,
     ("documents", "GET"): Verb.READ,
     ("documents", "POST"): Verb.WRITE,
     ("documents", "DELETE"): Verb.DELETE,
     ("document", "GET"): Verb.READ,
     ("document", "PATCH"): Verb.WRITE,
+    ("fields", "GET"): Verb.READ,
+    ("field-values", "GET"): Verb.READ,
+    ("filters", "GET"): Verb.READ,
+    ("filter-preview", "POST"): Verb.READ,
+    ("filter", "GET"): Verb.READ,
+    ("filter", "PUT"): Verb.WRITE,
+    ("filter", "DELETE"): Verb.WRITE,
     ("query", "POST"): Verb.SEARCH,
     ("rerank", "POST"): Verb.SEARCH,
     ("rerank-v1", "POST"): Verb.SEARCH,
@@ -52,6 +62,10 @@ VERBS = {
     ("search-collections", "POST"): Verb.SEARCH,
     ("search-settings", "GET"): Verb.READ,
     ("search-settings", "PUT"): Verb.WRITE,
+    ("test-cases", "GET"): Verb.READ,
+    ("test-cases", "POST"): Verb.WRITE,
+    ("test-cases", "DELETE"): Verb.DELETE,
+    ("test-cases-run", "POST"): Verb.SEARCH,
     ("knowledge-search", "GET"): Verb.SEARCH,
     ("empty", "DELETE"): Verb.DELETE,
     ("ingest", "POST"): Verb.WRITE,
@@ -145,7 +159,7 @@ def job(db: None, client: Client) -> Job:
 
 def call(client: Client, route: Route, method: str, job: Job) -> Any:
     """The route about the collection `docs` and its job, with as little else as possible."""
-    values = {"name": "docs", "job_id": job.pk, "document_id": "a", "connector_id": job.pk}
+    values = {"name": "docs", "job_id": job.pk, "document_id": "a", "connector_id": job.pk, "filter_name": "f"}
     path = reverse(route.name, kwargs={key: values[key] for key in route.parameters})
     bodies = {"collections": b'{"name": "docs"}', "search-collections": b'{"collections": ["docs"], "query": "x"}'}
     body = bodies.get(route.name, b"{}")

@@ -61,6 +61,9 @@ class Contract:
         response = operation["responses"].get(str(status))
         if response is None:
             raise ContractBrokenError(f"{place}: the status is not documented")
+        if "application/x-ndjson" in response["content"]:  # sent while it is made, line by line
+            self.seen.add((method, template(path), status))
+            return
         schema = response["content"]["application/json"]["schema"]
         validator = Draft202012Validator(
             {**as_json_schema(schema), **self._components}, format_checker=Draft202012Validator.FORMAT_CHECKER
@@ -84,6 +87,6 @@ class ContractClient(Client):
             method=environ["REQUEST_METHOD"],
             path=environ["PATH_INFO"],
             status=response.status_code,
-            body=response.json(),
+            body=None if response.streaming else response.json(),
         )
         return response

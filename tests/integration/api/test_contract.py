@@ -9,7 +9,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client
@@ -21,7 +20,7 @@ from ingest_app.models import Job
 from ingest_app.work import run_job
 from tests.integration.access.test_routes import CALLS, call
 from tests.integration.api.contract import Contract, ContractBrokenError, ContractClient, template
-from tests.integration.api.reranking import walk_reranking
+from tests.integration.api.walks import walk
 
 JSON = "application/json"
 
@@ -80,117 +79,6 @@ def test_views_take_the_parameters_that_are_documented(contract: Contract) -> No
             assert set(view.parameters.get(method.upper(), ())) == documented, (method, path)
 
 
-def walk(client: Client) -> None:
-    """Every operation once or more, so that each answers with success."""
-    client.get("/health/live")
-    client.get("/health")
-    body = {"name": "docs", "metadata": {"a": [1, None, {"b": 2.5}]}, "embedding_model": "x", "distance": "l2"}
-    client.post("/collections", body, JSON)
-    ingest = "/api/rag/collections/docs/documents"
-    files = [SimpleUploadedFile("a.md", b"# Tea\n\nOolong is a tea."), SimpleUploadedFile("empty.md", b"")]
-    first = client.post(ingest, {"file": files, "metadata": '{"team": {"deep": [1]}}'}).json()
-    client.get(f"/api/rag/jobs/{first['id']}")
-    run_job(job_id=Job.objects.get(pk=first["id"]).pk, stopping=lambda: False)
-    ended = client.get(f"/api/rag/jobs/{first['id']}").json()
-    assert (ended["state"], ended["failed"]) == ("partial", 1)
-    client.get("/api/rag/jobs?limit=5")
-    client.get("/collections")
-    client.get("/collections/docs")
-    client.put("/collections/docs/metadata?merge=true", {"metadata": {"c": None}}, JSON)
-    assert client.post("/api/rag/collections/docs/search", {"query": "oolong"}, JSON).json()["count"] == 1
-    client.post("/api/rag/collections/docs/search", {"query": "x", "topic": "tea", "min_score": 1}, JSON)
-    walk_searches(client)
-    assert client.get("/api/rag/collections/docs/sources").json()["total"] == 2
-    chunking = "/api/rag/collections/docs/chunking"
-    client.get(chunking)
-    assert client.put(chunking, {"size": 64}, JSON).json()["job"]
-    client.post(f"{chunking}/preview", {"source": "a.md", "chunking": {"strategy": "whole"}}, JSON)
-    assert client.put(f"{chunking[:-8]}language", {"language": "german"}, JSON).json()["wanted"] is None
-    assert client.get(f"{chunking[:-8]}language").json()["language"] == "german"
-    walk_connectors(client)
-    walk_parents(client, chunking)
-    client.delete("/api/rag/collections/docs/sources?source=a.md")
-    client.post(f"/api/rag/jobs/{first['id']}/cancel")
-    client.post(f"/api/rag/jobs/{first['id']}/retry")
-    queued = client.post(ingest, {"documents": [{"source": "b", "text": "Rye."}]}, JSON).json()
-    client.post(f"/api/rag/jobs/{queued['id']}/cancel")
-    client.delete("/collections/docs")
-    walk_storage(client)
-    walk_reranking(client)
-
-
-def walk_searches(client: Client) -> None:
-    """Searches with all that can be asked of them."""
-    everything = {
-        "where": {"source": "a.md"},
-        "highlight": True,
-        "facets": ["source"],
-        "explain": True,
-        "diversity": 0.5,
-    }
-    everything |= {"expand": "section", "group_size": 2}
-    body = {"collections": ["docs"], "query": "what tea is oolong", **everything}
-    found = client.post("/api/rag/search", body, JSON).json()
-    assert found["results"][0]["collection"] == "docs"
-    assert found["results"][0]["highlights"]
-    assert found["facets"] == {"source": [{"value": "a.md", "count": 1}]}
-    nothing = client.post("/api/rag/search", {**body, "where": {"source": "none"}, "min_score": 0.5}, JSON).json()
-    assert [step["together"] for step in nothing["explain"]["survivors"]] == [1, 0, 0]
-    assert client.get("/knowledge/docs/search?q=oolong&thoroughness=fast&limit=3").json()["results"]
-    settings = "/api/rag/collections/docs/search-settings"
-    client.put(settings, {"mode": "fast", "fusion": "calibrated", "lexical_weight": 0.4, "min_score": 0}, JSON)
-    assert client.get(settings).json()["own"]["mode"] == "fast"
-    client.put(settings, {}, JSON)
-
-
-def walk_connectors(client: Client) -> None:
-    """The same for places that a collection is kept in step with."""
-    connectors = "/api/rag/collections/docs/connectors"
-    new = {"kind": "urls", "urls": ["http://127.0.0.1/"], "every_seconds": 3600, "metadata": {"a": [None]}}
-    made = client.post(connectors, new, JSON).json()
-    client.post(connectors, {"kind": "git", "location": "https://example.org/guide", "branch": "main"}, JSON)
-    client.patch(f"{connectors}/{made['id']}", {"every_seconds": None}, JSON)
-    run = client.post(f"{connectors}/{made['id']}/run?dry_run=true").json()
-    run_job(job_id=Job.objects.get(pk=run["id"]).pk, stopping=lambda: False)
-    client.get(f"/api/rag/jobs/{run['id']}")
-    client.get(f"{connectors}/{made['id']}")
-    assert client.get(connectors).json()["count"] == 2
-    client.delete(f"{connectors}/{made['id']}")
-
-
-def walk_parents(client: Client, chunking: str) -> None:
-    """Searches that show more than they found."""
-    settings = {"size": 16, "overlap": 0, "parent_size": 100}
-    previewed = client.post(f"{chunking}/preview", {"source": "a.md", "chunking": settings}, JSON).json()
-    assert [part["parent_index"] for part in previewed["chunks"]] == [0]
-    assert client.put(chunking, settings, JSON).json()["own"] == settings
-    text = "Oolong is a tea. " * 20
-    body = {"documents": [{"source": "long", "text": text}]}
-    sent = client.post("/api/rag/collections/docs/documents", body, JSON).json()
-    run_job(job_id=Job.objects.get(pk=sent["id"]).pk, stopping=lambda: False)
-    found = client.post("/api/rag/collections/docs/search", {"query": "oolong"}, JSON).json()["results"]
-    assert {result["matched"] is None for result in found} == {True, False}
-
-
-def walk_storage(client: Client) -> None:
-    """The same for documents that come with their own embeddings."""
-    client.post("/collections", {"name": "own"}, JSON)
-    client.patch("/collections/own", {"aliases": ["mine"]}, JSON)
-    documents = [
-        {"id": f"d{n}", "text": "t", "embedding": [1, n], "metadata": {"n": n, "deep": {"a": [None]}}} for n in range(3)
-    ]
-    client.post("/collections/own/documents", {"documents": documents}, JSON)
-    assert client.get("/collections/own/documents?limit=2&include=embedding").json()["next_cursor"]
-    client.get("/collections/own/documents/d0?include=embedding")
-    client.patch("/collections/own/documents/d0", {"metadata": {"n": None}}, JSON)
-    client.get("/collections/own/metadata-values?field=n")
-    assert client.post("/collections/own/query", {"query_embedding": [1, 2]}, JSON).json()["count"] == 3
-    client.post("/collections/own/query", {"query_embeddings": [[1, 2]], "where": {"n": {"$gt": 1}}}, JSON)
-    client.delete("/collections/own/documents", {"ids": ["d0"]}, JSON)
-    client.delete("/collections/own/documents/all?dry_run=true")
-    client.delete("/collections/own/documents/all")
-
-
 @pytest.mark.django_db
 def test_sc_002_every_operation_answers_as_documented(
     checked: ContractClient, contract: Contract, cross_encoder: None
@@ -242,20 +130,26 @@ def test_what_is_missing_is_documented(checked: ContractClient, contract: Contra
     bodies["document"] = {"metadata": {"a": 1}}
     bodies["query"] = {"query_embedding": [1]}
     bodies["chunking-preview"] = {"text": "t"}
+    bodies["test-cases"] = {"name": "a", "query": "b", "judgements": [{"id": "c", "grade": 1}]}
     bodies["language"] = {"language": "german"}
+    bodies["collection-clone"] = {"name": "copy"}
     bodies["connectors"] = {"kind": "urls", "urls": ["https://example.org/"]}
+    bodies["filter-preview"] = bodies["filter"] = {"where": {"n": 1}}
     bodies["ingest"] = {"documents": [{"source": "a", "text": "b"}]}
     for route, method in CALLS:
         if not route.parameters:
             continue
-        values = {"name": "nowhere", "job_id": job.pk, "document_id": "d", "connector_id": job.pk}
+        values = {"name": "nowhere", "job_id": job.pk, "document_id": "d", "connector_id": job.pk, "filter_name": "f"}
         path = reverse(route.name, kwargs={key: values[key] for key in route.parameters})
         body = b"" if method == "GET" else json.dumps(bodies.get(route.name, {}))
         if (route.name, method) == ("documents", "DELETE"):
             body = json.dumps({"ids": ["d"]})
         needed = {("sources", "DELETE"): "?source=x", ("metadata-values", "GET"): "?field=x"}
         needed[("knowledge-search", "GET")] = "?q=x"
-        checked.generic(method, path + needed.get((route.name, method), ""), body, JSON)
+        needed[("field-values", "GET")] = "?field=x"
+        needed |= {("knowledge-search", "GET"): "?q=x", ("test-cases", "DELETE"): "?case=x"}
+        kind = "application/x-ndjson" if route.name == "collection-import" else JSON
+        checked.generic(method, path + needed.get((route.name, method), ""), body, kind)
     missing = {(method, path) for method, path, status in contract.seen if status == 404}
     assert missing == {(method, path) for method, path in operations(contract) if "{" in path}
 

@@ -234,7 +234,7 @@ def test_nul_in_a_parameter_is_400_naming_it(client: Client, method: str, addres
 @pytest.mark.parametrize(
     ("method", "address", "code"),
     [
-        ("GET", "/collections/docs/documents?filter=x", "unknown_parameter"),
+        ("GET", "/collections/docs/documents?filtre=x", "unknown_parameter"),
         ("GET", "/collections/docs/documents?limit=1&limit=2", "repeated_parameter"),
         ("HEAD", "/collections/docs/documents?Limit=1", "unknown_parameter"),
         ("POST", "/collections/docs/documents?where=%7B%7D", "unknown_parameter"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -14,18 +14,23 @@ from access_app.services import create_key
 from collections_app.models import Chunk, Collection, Document
 from collections_app.services import create_collection
 from ingest_app.models import Connector, Item, Job, Payload
-from search_app.models import QueryLog
+from search_app.models import Judgement, QueryLog, TestCase, TestRun
 
 Login = Callable[..., Client]
 
 
 @pytest.fixture
 def login(db: None) -> Login:
-    """`login("collections.view_collection", ...)`: a client of a staff user with exactly these permissions."""
+    """`login("collections.view_collection", ...)`: a client of a staff user with exactly these permissions.
 
-    def make(*permissions: str, staff: bool = True, superuser: bool = False) -> Client:
+    They hold on all collections, or on those of `collections=`.
+    """
+
+    def make(
+        *permissions: str, staff: bool = True, superuser: bool = False, collections: Sequence[str] = ("*",)
+    ) -> Client:
         name = f"user{User.objects.count()}"
-        user = User.objects.create(username=name, is_staff=staff, is_superuser=superuser)
+        user = User.objects.create(username=name, is_staff=staff, is_superuser=superuser, collections=list(collections))
         for permission in permissions:
             app, codename = permission.split(".")
             user.user_permissions.add(Permission.objects.get(content_type__app_label=app, codename=codename))
@@ -54,6 +59,7 @@ class Rows:
     key: ApiKey
     connector: Connector
     query: QueryLog
+    case: TestCase
 
 
 def make_rows(*, name: str = "handbook", text: str = "Ducks eat small fish.") -> Rows:
@@ -98,6 +104,11 @@ def make_rows(*, name: str = "handbook", text: str = "Ducks eat small fish.") ->
         took_ms=12.3,
         stages_ms={"words": 3.2},
     )
+    case = TestCase.objects.create(
+        collection=collection, name=text, query=text, topic=text, where={text: text}, saved_by=text, expected=1.0
+    )
+    Judgement.objects.create(case=case, external_id=f"{text}:0", source=text, excerpt=text, grade=1)
+    TestRun.objects.create(case=case, ran_by=text, ndcg_at_10=1.0, hit=True, first_rank=1, results=[f"{text}:0", text])
     return Rows(
         collection=collection,
         document=document,
@@ -107,6 +118,7 @@ def make_rows(*, name: str = "handbook", text: str = "Ducks eat small fish.") ->
         key=key,
         connector=connector,
         query=query,
+        case=case,
     )
 
 
@@ -135,6 +147,29 @@ def pages(rows: Rows) -> dict[str, tuple[str, ...]]:
         ),
         f"collections/collection/{collection}/chunking/": ("collections.view_collection",),
         f"collections/collection/{collection}/language/": ("collections.view_collection",),
+        f"collections/collection/{collection}/settings/": ("collections.view_collection",),
+        f"collections/collection/{collection}/clone/": (
+            "collections.view_collection",
+            "collections.add_collection",
+            "collections.view_document",
+            "collections.view_chunk",
+        ),
+        "collections/collection/import/": (
+            "collections.view_collection",
+            "collections.change_collection",
+            "collections.view_document",
+            "collections.change_document",
+            "collections.view_chunk",
+            "collections.change_chunk",
+            "collections.delete_chunk",
+        ),
+        f"collections/collection/{collection}/coverage/": ("collections.view_collection",),
+        "collections/collection/home/coverage/": ("collections.view_collection",),
+        "collections/collection/home/searches/": ("search.view_querylog",),
+        "collections/collection/home/failures/": ("ingest.view_job",),
+        "collections/collection/home/health/": ("ingest.view_job",),
+        f"collections/collection/{collection}/fields/": ("collections.view_collection", "collections.view_chunk"),
+        f"collections/collection/{collection}/filters/": ("collections.view_collection", "collections.view_chunk"),
         "collections/collection/query/": ("collections.view_collection", "collections.view_chunk"),
         "collections/collection/rerank/": ("collections.view_collection", "collections.view_chunk"),
         "collections/document/": ("collections.view_document",),
@@ -142,6 +177,8 @@ def pages(rows: Rows) -> dict[str, tuple[str, ...]]:
         f"collections/document/{document}/delete/": ("collections.view_document", "collections.delete_document"),
         "collections/chunk/": ("collections.view_chunk",),
         f"collections/chunk/{chunk}/change/": ("collections.view_chunk",),
+        f"collections/chunk/{chunk}/edit/": ("collections.view_chunk", "collections.change_chunk"),
+        f"collections/document/{document}/read/": ("collections.view_document", "collections.view_chunk"),
         "ingest/connector/": ("ingest.view_connector",),
         "ingest/connector/add/": ("collections.view_collection", "ingest.add_connector"),
         f"ingest/connector/{connector}/change/": ("collections.view_collection", "ingest.view_connector"),
@@ -155,8 +192,34 @@ def pages(rows: Rows) -> dict[str, tuple[str, ...]]:
         "ingest/job/recent/": ("ingest.view_job",),
         f"ingest/job/{job}/change/": ("ingest.view_job",),
         f"ingest/job/{job}/progress/": ("ingest.view_job",),
+        f"ingest/job/{job}/log/": ("ingest.view_job",),
+        "search/testcase/": ("collections.view_collection", "collections.view_chunk", "search.view_testcase"),
+        f"search/testcase/{rows.case.pk}/change/": (
+            "collections.view_collection",
+            "collections.view_chunk",
+            "search.view_testcase",
+        ),
+        f"search/testcase/{rows.case.pk}/delete/": (
+            "collections.view_collection",
+            "collections.view_chunk",
+            "search.view_testcase",
+            "search.delete_testcase",
+        ),
+        f"search/testcase/run/?collection={collection}": (
+            "collections.view_collection",
+            "collections.view_chunk",
+            "search.view_testcase",
+            "search.add_testrun",
+        ),
         "search/querylog/": ("search.view_querylog",),
         f"search/querylog/{rows.query.pk}/change/": ("search.view_querylog",),
+        "access/auditentry/": ("access.view_auditentry",),
+        f"collections/collection/{collection}/history/": ("collections.view_collection", "access.view_auditentry"),
+        f"collections/document/{document}/history/": ("collections.view_document", "access.view_auditentry"),
+        f"collections/chunk/{chunk}/history/": ("collections.view_chunk", "access.view_auditentry"),
+        f"ingest/connector/{connector}/history/": ("ingest.view_connector", "access.view_auditentry"),
+        f"ingest/job/{job}/history/": ("ingest.view_job", "access.view_auditentry"),
+        f"access/apikey/{rows.key.pk}/history/": ("access.view_apikey", "access.view_auditentry"),
         "access/apikey/": ("access.view_apikey",),
         "access/apikey/add/": ("access.add_apikey",),
         f"access/apikey/{rows.key.pk}/change/": ("access.view_apikey",),

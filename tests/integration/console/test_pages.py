@@ -9,9 +9,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from collections_app.models import Chunk, Document
+from collections_app.models import Document
 from console_app.highlighting import marked
-from console_app.pages import CappedPaginator
 from core_app.ports import QueryEngine
 from inference_app.hashing import HashingEmbedder
 from tests.integration.console.conftest import Rows, make_rows, pages
@@ -60,34 +59,6 @@ def test_the_policy_forbids_inline_scripts(root: Client) -> None:
     assert "http" not in scripts
 
 
-def test_the_list_of_chunks_never_counts_the_table(root: Client, rows: Rows) -> None:
-    Chunk.objects.bulk_create(
-        Chunk(collection=rows.collection, document=rows.document, external_id=f"x:{n}", text="t", ordinal=n)
-        for n in range(1, 80)
-    )
-    for query in ("", f"?collection__id__exact={rows.collection.pk}", f"?document__id__exact={rows.document.pk}"):
-        with CaptureQueriesContext(
-            connection,
-        ) as captured:
-            page = root.get(f"/admin/collections/chunk/{query}")
-        assert page.status_code == 200
-        counts = [
-            found["sql"] for found in captured if "COUNT(" in found["sql"] and "collections_chunk" in found["sql"]
-        ]
-        assert counts
-        assert all("LIMIT 10000" in sql for sql in counts), counts
-        rows_read = [found["sql"] for found in captured if '"beginning"' in found["sql"]]
-        assert all("LIMIT" in sql for sql in rows_read)
-
-
-def test_a_list_that_was_not_counted_to_its_end_says_so(
-    root: Client, rows: Rows, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert b"1 chunk" in root.get("/admin/collections/chunk/").content
-    monkeypatch.setattr(CappedPaginator, "CAP", 1)
-    assert b"The first 1 chunks. Filter the list to reach others." in root.get("/admin/collections/chunk/").content
-
-
 def test_lists_take_the_same_number_of_queries_for_many_rows_as_for_one(root: Client, rows: Rows) -> None:
     def queries(path: str) -> int:
         with CaptureQueriesContext(connection) as captured:
@@ -98,6 +69,7 @@ def test_lists_take_the_same_number_of_queries_for_many_rows_as_for_one(root: Cl
         "/admin/",
         "/admin/collections/collection/",
         "/admin/collections/document/",
+        "/admin/collections/chunk/",
         "/admin/ingest/job/",
         "/admin/search/querylog/",
     )

@@ -143,3 +143,12 @@ def test_names_that_cannot_be_sent_back_are_refused_everywhere(client: Client) -
         answer = client.generic("POST", "/collections", body, JSON)
         assert answer.status_code == 400, answer.content
         assert "?" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("field", ["documents", "rank_fields"])
+def test_a_long_list_of_nothing_is_answered_in_few_words(client: Client, field: str) -> None:
+    body = {"query": "q", "documents": ["a"], field: [0] * 200_000}
+    answer = client.post("/v1/rerank", body, content_type="application/json")
+    assert answer.status_code == 400
+    assert "no more than" in answer.content.decode()
+    assert len(answer.content) < 1_000

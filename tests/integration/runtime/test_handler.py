@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -13,6 +13,7 @@ from django.core import signals
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
+from core_app.streaming import streamed
 from ragsite.handler import OneThreadHandler
 
 seen: ContextVar[str] = ContextVar("seen", default="nothing")
@@ -167,3 +168,36 @@ def test_many_who_wait_for_a_job_do_not_keep_others_waiting() -> None:
         return [answered, *(client.body for client in slow)]
 
     assert asyncio.run(all_of_them(handler(answer))) == [b"quick", *[b"slow"] * 100]
+
+
+def test_a_download_is_made_while_it_is_sent_in_one_thread(finished: list[str]) -> None:
+    """Parts of a synchronous generator, which Django by itself would collect first."""
+    events: list[str] = []
+    threads: set[int] = set()
+
+    def parts() -> Generator[bytes, None, None]:
+        try:
+            for part in (b"a", b"b"):
+                threads.add(threading.get_ident())
+                events.append(f"made {part.decode()}")
+                yield part
+            while True:
+                yield b"more"
+        finally:
+            threads.add(threading.get_ident())
+            events.append("closed")
+
+    class Noting(Client):
+        async def send(self, message: dict[str, Any]) -> None:
+            events.append(f"sent {message.get('body', b'').decode()}")
+            await super().send(message)
+
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        return streamed(request=request, parts=parts(), content_type="text/plain", filename='a"b/ü.jsonl')
+
+    client = Noting(b"", patience=4)
+    talk(handler(answer), client)
+    assert events[:5] == ["sent ", "made a", "sent a", "made b", "sent b"]
+    assert events[-1] == "closed"
+    assert len(threads) == 1
+    assert dict(client.sent[0]["headers"])[b"Content-Disposition"] == b'attachment; filename="a_b__.jsonl"'

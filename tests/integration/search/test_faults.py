@@ -14,7 +14,7 @@ from django.test import Client
 from collections_app.models import Chunk
 from core_app.errors import Unavailable
 from core_app.wiring import store
-from search_app import legs, services
+from search_app import facets, legs
 from stores_app import hnsw
 from stores_app.models import PostingBlock, Segment
 from tests.integration.search.asked import JSON, break_call, filled, post
@@ -217,7 +217,7 @@ def test_what_was_asked_for_beside_the_results_may_fail(
 
 
 def test_so_may_values_that_are_counted_and_what_makes_results_differ(client: Client, monkeypatch: Patch) -> None:
-    monkeypatch.setattr(services, "count_values", lambda **_: sql("SELECT 1 / 0"))
+    monkeypatch.setattr(facets, "count_values", lambda **_: sql("SELECT 1 / 0"))
     break_call(monkeypatch, "vectors")
     found = post(client, "fox", facets=["kind"], diversity=0.5)
     assert (found["count"], codes(found)) == (3, ["diversity_failed", "facets_failed"])

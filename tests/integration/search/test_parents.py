@@ -107,7 +107,7 @@ def test_without_parents_a_search_asks_for_nothing_more() -> None:
     ) as asked:
         (hit, *_) = look("banana", top_k=2).hits
     assert (hit.content, hit.matched) == (passage("banana").text, None)
-    read = [query["sql"] for query in asked.captured_queries if "SELECT * FROM collections_chunk" in query["sql"]]
+    read = [query["sql"] for query in asked.captured_queries if "hidden.is_hidden" in query["sql"]]
     assert len(read) == 1
     assert not [query for query in asked.captured_queries if "documenttext" in query["sql"]]
 

@@ -6,9 +6,9 @@ import json
 import random
 from pathlib import Path
 
+import ir_measures
 import pytest
 
-from benchmarks.quality import metrics
 from core_app.errors import InvalidInput, NotFound
 from rerank_app.training.bm25 import WordIndex
 from rerank_app.training.judged import Judged, read_candidates, read_judged, split
@@ -160,15 +160,16 @@ def test_words_find_what_has_them_and_rare_ones_count_more() -> None:
     assert index.best("nothing", most=10) == {}
 
 
-def test_ndcg_is_that_of_the_benchmark() -> None:
+def test_ndcg_is_that_of_trec_eval() -> None:
     draw = random.Random(3)
     names = [f"d{number}" for number in range(30)]
     for _ in range(50):
         grades = {name: draw.randint(0, 3) for name in draw.sample(names, 8)} | {"d0": 1}
         ranked = draw.sample(names, 15)
-        assert ndcg(ranked, {name: float(grade) for name, grade in grades.items()}) == pytest.approx(
-            metrics.ndcg(ranked, grades, 10)
-        )
+        qrels = [ir_measures.Qrel("q", name, grade) for name, grade in grades.items()]
+        run = [ir_measures.ScoredDoc("q", name, -float(rank)) for rank, name in enumerate(ranked)]
+        reference = ir_measures.calc_aggregate([ir_measures.nDCG @ 10], qrels, run)[ir_measures.nDCG @ 10]
+        assert ndcg(ranked, {name: float(grade) for name, grade in grades.items()}) == pytest.approx(reference)
 
 
 def test_both_scores_are_brought_to_one_scale() -> None:

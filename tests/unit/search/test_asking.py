@@ -119,7 +119,10 @@ class TestClock:
         hands.now += 1
         with ran.stage("meaning"):
             hands.now += 0.5
-        assert ran.stages == [Stage(name="words", took_ms=12.35), Stage(name="meaning", took_ms=500.0)]
+        assert ran.stages == [
+            Stage(name="words", took_ms=12.35),
+            Stage(name="meaning", began_ms=1012.35, took_ms=500.0),
+        ]
         assert ran.took_ms == 1512.35
 
     def test_a_stage_that_fails_is_measured_too(self, hands: Hands) -> None:

@@ -1,0 +1,146 @@
+"""The page on which a chunk is edited: its text and metadata, and what saving them would change."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminTextareaWidget  # type: ignore[import-untyped]
+
+from collections_app.editing import (
+    MOST_CHARACTERS,
+    Edit,
+    edit_chunk,
+    fixed_metadata,
+    own_metadata,
+    plan_edit,
+    seen,
+    why_no_text,
+)
+from collections_app.models import Chunk
+from console_app.failures import EXPECTED, sentence
+from console_app.forms import MetadataField
+
+#: Words of texts that are compared word by word; of longer ones the lengths are said.
+MOST_COMPARED_WORDS = 4000
+#: Texts that have less in common are shown one after the other.
+LEAST_IN_COMMON = 0.3
+
+
+class ChunkForm(forms.Form):
+    """A chunk's text and the user's part of its metadata."""
+
+    text = forms.CharField(
+        label=_("Text"),
+        strip=False,
+        max_length=MOST_CHARACTERS,
+        required=False,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 12, "dir": "auto"}),
+    )
+    metadata = MetadataField(
+        label=_("Metadata"), help_text=_("A JSON object. A key that is left out here is taken away.")
+    )
+    #: What the chunk was when the form was made.
+    seen = forms.CharField(widget=forms.HiddenInput())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A key of the metadata with its value before and after, as JSON; None where there was or will be none."""
+
+    key: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditPage:
+    """The form, and after a look at it what would change."""
+
+    form: ChunkForm
+    #: Why the text cannot be edited here; empty where it can.
+    no_text: str
+    fixed: Mapping[str, Any]
+    edit: Edit | None = None
+    changes: Sequence[Change] = ()
+    #: The text as pieces of the old one, the new one and both: `("old", "duck")`.
+    words: Sequence[tuple[str, str]] | None = None
+    saved: Chunk | None = None
+
+
+def edit_page(chunk: Chunk, data: Mapping[str, Any] | None) -> EditPage:
+    """The page for what was sent: nothing yet, to be looked at, or, with `save` in it, to be stored."""
+    no_text, fixed = why_no_text(chunk.collection), fixed_metadata(chunk)
+    if data is None:
+        initial = {"text": chunk.text, "metadata": own_metadata(chunk), "seen": seen(chunk)}
+        return EditPage(form=_form(no_text, initial=initial), no_text=no_text, fixed=fixed)
+    form = _form(no_text, data)
+    if not form.is_valid():
+        return EditPage(form=form, no_text=no_text, fixed=fixed)
+    text = None if no_text else form.cleaned_data["text"]
+    metadata = form.cleaned_data["metadata"]
+    try:
+        if "save" in data:
+            saved = edit_chunk(
+                collection_name=chunk.collection.name,
+                external_id=chunk.external_id,
+                as_seen=form.cleaned_data["seen"],
+                text=text,
+                metadata=metadata,
+            )
+            return EditPage(form=form, no_text=no_text, fixed=fixed, saved=saved)
+        edit = plan_edit(chunk=chunk, text=text, metadata=metadata)
+    except EXPECTED as error:
+        form.add_error(None, sentence(error))
+        return EditPage(form=form, no_text=no_text, fixed=fixed)
+    return EditPage(
+        form=form,
+        no_text=no_text,
+        fixed=fixed,
+        edit=edit,
+        changes=_changes(edit),
+        words=None if edit.text is None else compared(chunk.text, edit.text),
+    )
+
+
+def _form(no_text: str, *args: Any, **kwargs: Any) -> ChunkForm:
+    form = ChunkForm(*args, **kwargs)
+    if no_text:
+        del form.fields["text"]
+    return form
+
+
+def _changes(edit: Edit) -> list[Change]:
+    return [
+        Change(
+            key=field.key,
+            before=None if field.is_new else json.dumps(field.before, ensure_ascii=False),
+            after=None if field.is_gone else json.dumps(field.after, ensure_ascii=False),
+        )
+        for field in edit.fields
+    ]
+
+
+def compared(before: str, after: str) -> list[tuple[str, str]] | None:
+    """Pieces of two texts: `same`, `old` and `new` ones. None where they are too long to be compared."""
+    # Each word with the space behind it: spaces alone would be found the same everywhere.
+    old, new = re.findall(r"\S+\s*|\s+", before), re.findall(r"\S+\s*|\s+", after)
+    if max(len(old), len(new)) > MOST_COMPARED_WORDS:
+        return None
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=True)
+    if matcher.ratio() < LEAST_IN_COMMON:
+        return [("old", before), ("new", after)]
+    pieces: list[tuple[str, str]] = []
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag == "equal":
+            pieces.append(("same", "".join(old[a:b])))
+            continue
+        pieces += [("old", "".join(old[a:b]))] if b > a else []
+        pieces += [("new", "".join(new[c:d]))] if d > c else []
+    return pieces

@@ -1,0 +1,117 @@
+"""What the filter builder asks for: fields, values, and what a filter means and lets through."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils.translation import gettext_lazy as _
+
+from collections_app.fields import Field, observed_fields, suggest_values, text_operators
+from collections_app.filters import list_filters
+from collections_app.models import NamedFilter
+from collections_app.previewing import MOST_COUNTED, preview_filter
+from console_app.failures import EXPECTED, sentence
+from core_app.errors import InvalidInput
+from core_app.where import Where, parse_where, parse_where_text
+from core_app.where.operators import MAX_CONDITIONS, MAX_DEPTH
+from core_app.where.outline import outline
+from core_app.where.schema import describe
+from core_app.where.wording import Missing, in_words, missing_keys
+
+#: Characters of a filter's text that are read; a larger one is refused by its own bounds anyway.
+MAX_TEXT = 200_000
+TOO_LONG = _("This filter is too long.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptFilter:
+    """A filter that a collection keeps, ready to be shown."""
+
+    row: NamedFilter
+    text: str
+    meaning: str
+    missing: list[Missing]
+
+
+def kept_filters(collection_name: str) -> list[KeptFilter]:
+    """All that a collection keeps, by name."""
+    return [_kept(row) for row in list_filters(collection_name=collection_name)]
+
+
+def _kept(row: NamedFilter) -> KeptFilter:
+    where = parse_where(row.where)
+    return KeptFilter(row=row, text=pretty(row.where), meaning=in_words(where), missing=missing_keys(where))
+
+
+def pretty(where: Any) -> str:
+    """A filter's JSON for people."""
+    return json.dumps(where, ensure_ascii=False, indent=2)
+
+
+def builder_data(collection_name: str) -> dict[str, Any]:
+    """What the builder lets choose from, as JSON."""
+    try:
+        found = observed_fields(collection_name=collection_name)
+    except EXPECTED as error:
+        return {"refused": sentence(error)}
+    return {
+        "fields": [_field(one) for one in found.fields if one.operators],
+        "text_operators": text_operators(),
+        "operators": describe(),
+        "max_depth": MAX_DEPTH,
+        "max_conditions": MAX_CONDITIONS,
+        "note": render_to_string("console/_filter_fields_note.html", {"found": found}).strip(),
+        "filters": [{"name": kept.row.name, "text": kept.text} for kept in kept_filters(collection_name)],
+    }
+
+
+def fields_shown(collection_name: str) -> dict[str, Any]:
+    """The fields as a part of the collection's page, or why they cannot be told."""
+    try:
+        return {"found": observed_fields(collection_name=collection_name)}
+    except EXPECTED as error:
+        return {"refused": sentence(error)}
+
+
+def _field(field: Field) -> dict[str, Any]:
+    return {
+        "name": field.name,
+        "types": field.types,
+        "element_types": field.element_types,
+        "missing": field.missing,
+        "operators": field.operators,
+    }
+
+
+def suggested(collection_name: str, *, key: str, typed: str) -> dict[str, Any]:
+    """Values of a field as text, each once; of which type they are is chosen beside them."""
+    try:
+        found = suggest_values(collection_name=collection_name, key=key, typed=typed)
+    except EXPECTED as error:
+        return {"values": [], "refused": sentence(error)}
+    shown = [one.value if isinstance(one.value, str) else json.dumps(one.value) for one in found.values]
+    return {"values": list(dict.fromkeys(shown))}
+
+
+def previewed(request: HttpRequest, collection_name: str, text: str) -> dict[str, Any]:
+    """The filter as a tree, and what it lets through as HTML; of one that is refused the sentence alone."""
+    try:
+        where = _read(text)
+        found = preview_filter(collection_name=collection_name, where=where)
+    except EXPECTED as error:
+        refused = sentence(error)
+        html = render_to_string("console/_filter_preview.html", {"refused": refused}, request=request)
+        return {"refused": refused, "tree": None, "html": html}
+    context = {"found": found, "most": MOST_COUNTED}
+    html = render_to_string("console/_filter_preview.html", context, request=request)
+    return {"refused": None, "tree": outline(where), "html": html}
+
+
+def _read(text: str) -> Where | None:
+    if len(text) > MAX_TEXT:
+        raise InvalidInput(str(TOO_LONG))
+    return parse_where_text(text) if text.strip() else None

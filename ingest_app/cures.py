@@ -1,0 +1,23 @@
+"""What helps against each way in which work on a file or a job can fail; the list itself is `cures.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+
+#: For a code that is not on the list, such as one of an older version.
+UNKNOWN = "Do what the sentence says. If it does not help, the log of the workers has more under the job's number."
+
+
+@cache
+def cures() -> Mapping[str, str]:
+    """What to do, by code."""
+    return MappingProxyType(tomllib.loads(files("ingest_app").joinpath("cures.toml").read_text(encoding="utf-8")))
+
+
+def cure_of(code: str) -> str:
+    """What to do about a failure; empty where nothing failed."""
+    return cures().get(code, UNKNOWN) if code else ""

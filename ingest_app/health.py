@@ -1,0 +1,170 @@
+"""How the broker, the workers and the scheduler do, and how long jobs wait. The broker is asked for a bounded time."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from celery import current_app
+from django.db import DatabaseError, InterfaceError, connection
+from django.utils import timezone
+
+from core_app.health import Check, State
+from core_app.sql import statement
+from ingest_app.dispatching import QUEUES
+from ingest_app.models import Job
+from ingest_app.schedule import PLAN_INTERVAL_SECONDS, PLAN_UPKEEP
+
+logger = logging.getLogger(__name__)
+
+Found = TypeVar("Found")
+
+#: How long a worker has to answer. One that is at work answers when its batch has ended.
+ANSWER_SECONDS = 1.0
+#: Nobody waits longer for the broker, whatever its client does.
+MOST_SECONDS = 6.0
+#: A job that waits longer is worth a look.
+LONG_WAIT_SECONDS = 300.0
+
+DOCS = "operations.md#what-runs"
+RESTART = "Start the server again: its supervisor starts each process that it lacks."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queue:
+    """Jobs that could be worked on now."""
+
+    waiting: int
+    #: Of the oldest of those; 0 where there is none.
+    waiting_seconds: float
+    running: int
+
+
+def queue() -> Queue:
+    """Counted in the table of jobs. Raises what Django raises when the database does not work."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement("ingest_app", "queue_age"))
+        waiting, seconds, running = cursor.fetchone() or (0, None, 0)
+    return Queue(waiting=waiting, waiting_seconds=max(0.0, seconds or 0.0), running=running)
+
+
+def check_queue() -> Check:
+    """How long jobs wait."""
+    part = "queue"
+    try:
+        found = queue()
+    except (DatabaseError, InterfaceError):
+        return Check(part=part, state=State.UNKNOWN, says="The database cannot be reached.", docs=DOCS)
+    says = f"Jobs at work: {found.running:,}; waiting: {found.waiting:,}"
+    if found.waiting:
+        says += f", the oldest for {_minutes(found.waiting_seconds)}"
+    if found.waiting_seconds <= LONG_WAIT_SECONDS:
+        return Check(part=part, state=State.GOOD, says=f"{says}.", docs=DOCS)
+    cure = "One job of a kind runs at a time." if found.running else f"No worker takes them. {RESTART}"
+    return Check(part=part, state=State.DEGRADED if found.running else State.BAD, says=f"{says}.", cure=cure, docs=DOCS)
+
+
+def check_broker_and_workers() -> list[Check]:
+    """The broker, the workers and the scheduler. Takes some seconds, and never more than a few."""
+    if not _bounded(_reach_broker):
+        cure = "See ConnectionStrings:Broker. Jobs are kept in the database and go on once it is back."
+        unknown = "The broker cannot be reached, so they cannot be asked."
+        return [
+            Check(part="broker", state=State.BAD, says="It cannot be reached.", cure=cure, docs=DOCS),
+            Check(part="workers", state=State.UNKNOWN, says=unknown, docs=DOCS),
+            Check(part="beat", state=State.UNKNOWN, says=unknown, docs=DOCS),
+        ]
+    broker = Check(part="broker", state=State.GOOD, says="It takes messages.", docs=DOCS)
+    queues = _bounded(_queues_served) or {}
+    return [broker, _workers(queues), _beat(queues)]
+
+
+def _workers(queues: Mapping[str, str]) -> Check:
+    part = "workers"
+    busy = _queues_at_work() - set(queues)
+    missing = sorted(set(QUEUES.values()) - set(queues) - busy)
+    if not missing:
+        says = f"All queues are served: {', '.join(sorted(set(QUEUES.values())))}."
+        says += f" At work, so that they answer later: {', '.join(sorted(busy))}." if busy else ""
+        return Check(part=part, state=State.GOOD, says=says, docs=DOCS)
+    says = f"No worker answers for: {', '.join(missing)}."
+    command = f"celery -A ragsite worker --pool solo -Q {','.join(missing)}"
+    return Check(part=part, state=State.BAD, says=says, cure=RESTART, command=command, docs=DOCS)
+
+
+def _beat(queues: Mapping[str, str]) -> Check:
+    """What beat sends reaches the worker of the queue `control` twice a second: its count must move."""
+    part = "beat"
+    before = _bounded(_planned) if "control" in queues else None
+    if before is None:
+        says = "The worker of the queue control, which would know, does not answer."
+        return Check(part=part, state=State.UNKNOWN, says=says, docs=DOCS)
+    time.sleep(2 * PLAN_INTERVAL_SECONDS)
+    after = _bounded(_planned)
+    if after is not None and after != before:
+        return Check(part=part, state=State.GOOD, says="What it sends arrives.", docs=DOCS)
+    return Check(
+        part=part,
+        state=State.BAD,
+        says="Nothing arrives of what it should send: connectors are not read on time, and lost jobs not taken up.",
+        cure=RESTART,
+        command="celery -A ragsite beat",
+        docs=DOCS,
+    )
+
+
+def _reach_broker() -> bool:
+    with current_app.connection_for_read(connect_timeout=2) as broker:
+        broker.ensure_connection(max_retries=1, timeout=2)
+    return True
+
+
+def _queues_served() -> dict[str, str]:
+    """The queues that somebody serves, by name, with the worker that answered."""
+    answers: Mapping[str, list[Mapping[str, Any]]] | None = _inspect().active_queues()
+    return {str(served["name"]): worker for worker, all_served in (answers or {}).items() for served in all_served}
+
+
+def _queues_at_work() -> set[str]:
+    """Those whose workers hold a job: while a worker works it answers nobody."""
+    try:
+        held = Job.objects.filter(finished_at__isnull=True, lease_expires_at__gte=timezone.now())
+        return {QUEUES[kind] for kind in held.values_list("kind", flat=True)}
+    except (DatabaseError, InterfaceError):
+        return set()
+
+
+def _planned() -> int | None:
+    """How often workers have planned upkeep since they began, which beat asks them to do; None without an answer."""
+    answers: Mapping[str, Mapping[str, Any]] | None = _inspect().stats()
+    if not answers:
+        return None
+    return sum(int(answer.get("total", {}).get(PLAN_UPKEEP, 0)) for answer in answers.values())
+
+
+def _inspect() -> Any:
+    return current_app.control.inspect(timeout=ANSWER_SECONDS)
+
+
+def _bounded(work: Callable[[], Found]) -> Found | None:
+    """What `work` gives, or None where it fails or takes too long: a client may wait for a broker for ever."""
+    found: list[Found] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except Exception:
+            logger.warning("the broker could not be asked", exc_info=True)
+
+    thread = threading.Thread(target=run, name="broker-check", daemon=True)
+    thread.start()
+    thread.join(MOST_SECONDS)
+    return found[0] if found else None
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:,.0f} seconds" if seconds < 120 else f"{seconds / 60:,.0f} minutes"

@@ -1,0 +1,92 @@
+"""What happened to a job and when, as far as rows tell: a file's time is that of its document's last change."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from collections_app.models import Document
+from ingest_app.models import UNPACKED, Item, Job
+
+#: A job of more files tells of those that failed or were tried more than once, and then of the first others.
+MOST_EVENTS = 200
+
+_ENDED: dict[str, str] = {
+    Item.State.SUCCEEDED: "indexed",
+    Item.State.SKIPPED: "unchanged",
+    Item.State.FAILED: "failed",
+    Item.State.CANCELLED: "cancelled",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One line of a job's log."""
+
+    #: None where it is known to have happened, but not when.
+    at: datetime.datetime | None
+    says: str
+    #: The file it is about; empty where it is about the job.
+    source: str = ""
+    is_failure: bool = False
+
+
+def history(*, job: Job, items: Sequence[Item]) -> list[Event]:
+    """In the order of time; what has no time stands after what surely came before it."""
+    return [*_beginning(job), *_of_items(job, items), *_end(job)]
+
+
+def _beginning(job: Job) -> Iterator[Event]:
+    yield Event(at=job.created_at, says="Created.")
+    if job.attempts > 1:
+        yield Event(at=None, says=f"Begun {job.attempts} times: the earlier attempts were cut off.")
+    if job.started_at is not None:
+        yield Event(at=job.started_at, says="A worker began.")
+
+
+def _end(job: Job) -> Iterator[Event]:
+    if job.finished_at is None:
+        if job.cancel_requested:
+            yield Event(at=None, says="Somebody asked it to stop.")
+        if job.next_try_at is not None and job.next_try_at > timezone.now():
+            yield Event(at=job.next_try_at, says="Will be tried again.")
+        elif job.state == Job.State.RUNNING and job.heartbeat_at is not None:
+            yield Event(at=job.heartbeat_at, says="Last sign of life of its worker.")
+        return
+    says = f"Ended: {job.get_state_display().lower()}."
+    if job.error:
+        says = f"{says} {job.error}"
+    yield Event(at=job.finished_at, says=says, is_failure=job.state == Job.State.FAILED)
+
+
+def _of_items(job: Job, items: Sequence[Item]) -> list[Event]:
+    chosen = sorted(items, key=lambda item: (item.state != Item.State.FAILED, item.attempts <= 1, item.ordinal))
+    ended = [item for item in chosen[:MOST_EVENTS] if item.state in _ENDED or item.next_try_at]
+    times = _times(job, [item.source for item in ended])
+    events = [_of_item(item, times.get(item.source)) for item in ended]
+    late = datetime.datetime.max.replace(tzinfo=datetime.UTC)
+    return sorted(events, key=lambda event: event.at or late)
+
+
+def _of_item(item: Item, at: datetime.datetime | None) -> Event:
+    if item.state not in _ENDED:
+        return Event(at=item.next_try_at, says="Will be tried again.", source=item.source, is_failure=True)
+    word = "taken apart" if item.code == UNPACKED else _ENDED[item.state]
+    tries = f", at attempt {item.attempts}" if item.attempts > 1 else ""
+    failed = item.state == Item.State.FAILED
+    says = f"{word.capitalize()}{tries}."
+    return Event(at=at, says=f"{says} {item.error}" if failed else says, source=item.source, is_failure=failed)
+
+
+def _times(job: Job, sources: Sequence[str]) -> dict[str, datetime.datetime]:
+    """When the documents of these files were last written, where that was while the job ran."""
+    if job.started_at is None or job.collection_id is None:
+        return {}
+    written = Document.objects.filter(collection_id=job.collection_id, source__in=sources)
+    written = written.filter(updated_at__gte=job.started_at)
+    if job.finished_at is not None:
+        written = written.filter(updated_at__lte=job.finished_at)
+    return dict(written.values_list("source", "updated_at"))

@@ -1,0 +1,215 @@
+"""Reading an exported collection into a new or an existing one (docs/export.md).
+
+The same pass over the file says what would happen and does it. A file with a line that cannot be stored is refused as a
+whole. A document comes with all of its chunks: those that the collection has of it and the file has not are removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import IO
+
+from django.db import transaction
+
+from access_app.audit import record
+from collections_app.models import Collection
+from collections_app.selectors import get_collection
+from collections_app.services import lock_collection, touch
+from core_app.errors import InvalidInput, NotFound, TooLarge
+from core_app.ports import Vectors
+from ingest_app.exchange_lines import ChunkLine, DocumentLine, End, Header, lines_of, read_line
+from ingest_app.exchange_rows import Arriving, Report
+from ingest_app.exchange_target import check_header, check_name, make_collection, plan_for
+
+#: As many as one add may bring: the import is one transaction, and other writes wait for its end.
+MOST_CHUNKS = 10_000
+MOST_DOCUMENTS = 10_000
+#: Lines that are looked up and written at a time, and about how many bytes of them.
+LINES_AT_A_TIME = 500
+BYTES_AT_A_TIME = 16 * 1024 * 1024
+
+Lines = list[tuple[int, DocumentLine | ChunkLine]]
+Told = Callable[[Report], None]
+
+
+def check_import(*, name: str, stream: IO[bytes], bounded: bool = True) -> Report:
+    """What importing this file would do; nothing is written.
+
+    Raises InvalidInput for a file that is no exported collection, Conflict for one whose vectors cannot be had here,
+    and, where `bounded`, TooLarge for more than `MOST_CHUNKS` or `MOST_DOCUMENTS`.
+    """
+    return _check(name, stream, bounded=bounded, ready=None)
+
+
+def import_collection(*, name: str, stream: IO[bytes], may_create: bool = True) -> Report:
+    """Import a file of at most `MOST_CHUNKS` chunks: all of it or nothing.
+
+    Texts are embedded before anything is locked. Raises as `check_import`, InvalidInput with the first refusals, and
+    NotFound for a collection that is not there unless it `may_create` one.
+    """
+    if not may_create:
+        get_collection(name=name)
+    ready: dict[str, Vectors] = {}
+    checked = _check(name, stream, bounded=True, ready=ready)
+    _refuse(checked)
+    with transaction.atomic():
+        reading = _Reading(stream)
+        target = _locked(name, reading.header)
+        arriving = Arriving(collection=target, plan=plan_for(reading.header, target), writes=True, ready=ready)
+        arriving.report.is_new = checked.is_new
+        for lines in reading.batches(refuse=arriving.report.refuse):
+            arriving.take(lines)
+        report = arriving.end()
+        _refuse(report)  # of what was changed meanwhile
+        _note(target, report)
+    return report
+
+
+def import_in_batches(*, name: str, stream: IO[bytes], told: Told) -> Report:
+    """Import a file of any size, each batch in a transaction of its own; `told` is called after each and may raise.
+
+    What is stored by then stays, and importing the file again goes on from there.
+    """
+    checked = _check(name, stream, bounded=False, ready=None)
+    _refuse(checked)
+    reading = _Reading(stream)
+    with transaction.atomic():
+        target = _locked(name, reading.header)
+    arriving = Arriving(collection=target, plan=plan_for(reading.header, target), writes=True)
+    arriving.report.is_new = checked.is_new
+    try:
+        for lines in reading.batches(refuse=arriving.report.refuse):
+            with transaction.atomic():
+                arriving.collection = lock_collection(collection_id=target.pk)
+                arriving.take(lines)
+                touch(collection=arriving.collection)
+            told(arriving.report)
+        with transaction.atomic():
+            arriving.collection = lock_collection(collection_id=target.pk)
+            arriving.end()
+    finally:
+        with transaction.atomic():
+            _note(target, arriving.report)
+    return arriving.report
+
+
+def _check(name: str, stream: IO[bytes], *, bounded: bool, ready: dict[str, Vectors] | None) -> Report:
+    check_name(name)
+    reading = _Reading(stream)
+    target = _existing(name)
+    check_header(reading.header, is_new=target is None)
+    arriving = Arriving(collection=target, plan=plan_for(reading.header, target), writes=False, ready=ready)
+    for lines in reading.batches(refuse=arriving.report.refuse):
+        arriving.take(lines)
+        if bounded:
+            _check_size(arriving.report)
+    return arriving.end()
+
+
+def _existing(name: str) -> Collection | None:
+    try:
+        return get_collection(name=name)
+    except NotFound:
+        return None
+
+
+def _locked(name: str, header: Header) -> Collection:
+    """The collection with its write lock, made now where there is none."""
+    found = _existing(name) or make_collection(name=name, header=header)
+    return lock_collection(collection_id=found.pk)
+
+
+def _note(collection: Collection, report: Report) -> None:
+    if not report.changes:
+        return
+    touch(collection=collection)
+    counts = {
+        "documents": report.documents.new + report.documents.replaced,
+        "chunks": report.chunks.new + report.chunks.replaced,
+        "removed": report.removed,
+    }
+    record("collection.imported", collection, after=counts)
+
+
+def _check_size(report: Report) -> None:
+    for what, tally, most in (("chunks", report.chunks, MOST_CHUNKS), ("documents", report.documents, MOST_DOCUMENTS)):
+        if tally.total > most:
+            raise TooLarge(
+                f"The file has more than {most:,} {what}, the most that are imported at once. Import it on the server: "
+                "manage.py import_collection FILE NAME.",
+                code="too_large_to_import",
+            )
+
+
+def _refuse(report: Report) -> None:
+    if report.refusals:
+        first = report.refusals[0]
+        raise InvalidInput(
+            f"Nothing was imported. Lines that cannot be stored: {report.refused:,}. The first is line {first.line}: "
+            f"{first.reason}",
+            code="lines_refused",
+            errors=report.errors,
+        )
+
+
+@dataclass
+class _Reading:
+    """A file from its beginning, whose first line is its header. Raises InvalidInput where it is none."""
+
+    stream: IO[bytes]
+    header: Header = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.stream.seek(0)
+        self._lines = lines_of(self.stream)
+        number, line = next(self._lines, (1, b""))
+        try:
+            first = read_line(line)
+        except InvalidInput as error:
+            raise InvalidInput(f"Line {number}: {error.detail} {_NO_EXPORT}", code="no_export") from None
+        if not isinstance(first, Header):
+            raise InvalidInput(f"Line {number}: {_NO_EXPORT}", code="no_export")
+        self.header = first
+
+    def batches(self, *, refuse: Callable[[int, str], None]) -> Iterator[Lines]:
+        """The lines between the first and the last; `refuse` is told of those that cannot be read.
+
+        Raises InvalidInput for a file that was cut off.
+        """
+        while True:
+            batch, is_end = self._batch(refuse)
+            yield batch
+            if is_end:
+                return
+
+    def _batch(self, refuse: Callable[[int, str], None]) -> tuple[Lines, bool]:
+        batch: Lines = []
+        size = number = 0
+        for number, line in islice(self._lines, LINES_AT_A_TIME):
+            try:
+                found = read_line(line)
+                if isinstance(found, Header):
+                    raise InvalidInput("kind: only the first line is a collection.", code="invalid_line")
+            except InvalidInput as error:
+                refuse(number, error.detail)
+                continue
+            if isinstance(found, End):
+                self._check_last(number)
+                return batch, True
+            batch.append((number, found))
+            size += len(line)
+            if size > BYTES_AT_A_TIME:
+                return batch, False
+        if number == 0:
+            raise InvalidInput(_CUT_OFF, code="cut_off")
+        return batch, False
+
+    def _check_last(self, number: int) -> None:
+        if next(self._lines, None) is not None:
+            raise InvalidInput(f"Line {number}: something follows the end.", code="invalid_line")
+
+
+_NO_EXPORT = "This is no exported collection: its first line is not a collection's."
+_CUT_OFF = "The file ends without its last line: it was cut off. Export the collection again."

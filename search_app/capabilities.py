@@ -1,0 +1,99 @@
+"""What can be done with a collection, told by its vectors and by the models of this server; and why not what cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from collections_app.models import Collection
+from core_app.errors import RagsiteError
+from core_app.wiring import chat_model, embedder, pair_scorer
+from search_app.modes import MODES, ModeName
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capability:
+    """One thing that can be done, or why it cannot."""
+
+    is_there: bool
+    #: Why not, in a sentence that says what to do; empty where it can be.
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capabilities:
+    """What can be done with one collection."""
+
+    #: Texts can be embedded for it: files taken in, passages edited.
+    embedding: Capability
+    #: It can be searched by meaning.
+    semantic_search: Capability
+    cross_encoder: Capability
+    chat_model: Capability
+
+    def of_mode(self, name: ModeName) -> Capability:
+        """Whether a mode has what it expects; it works without, in a worse order."""
+        mode = MODES[name]
+        by_name: Mapping[str, Capability] = {"cross-encoder": self.cross_encoder, "llm": self.chat_model}
+        wanted = [by_name[reranker] for reranker in mode.rerankers]
+        if not mode.expects_reranker or any(capability.is_there for capability in wanted):
+            return THERE
+        return Capability(is_there=False, reason=" ".join(capability.reason for capability in wanted))
+
+
+THERE = Capability(is_there=True)
+
+
+def capabilities(collection: Collection) -> Capabilities:
+    """Of a collection with its active generation. Asks no service."""
+    embedding = _embedding(collection)
+    if embedding.is_there and collection.active_generation is None:
+        reason = "Nothing is indexed yet: send it files first."
+        semantic = Capability(is_there=False, reason=reason)
+    else:
+        semantic = embedding
+    return Capabilities(
+        embedding=embedding, semantic_search=semantic, cross_encoder=_cross_encoder(), chat_model=_chat_model()
+    )
+
+
+def rerankers() -> Mapping[str, Capability]:
+    """What can put the best in order once more, by the names that a search knows them by."""
+    return {"cross-encoder": _cross_encoder(), "llm": _chat_model()}
+
+
+def _embedding(collection: Collection) -> Capability:
+    generation, source = collection.active_generation, embedder()
+    if generation is None:
+        return THERE  # the first text that is ingested fixes the model
+    if generation.embedding_model is None:
+        return Capability(
+            is_there=False,
+            reason="Its callers send vectors, and the server does not know of which model. Name the model by "
+            "`embedding_model` of PATCH /collections/{name}, where it is this server's.",
+        )
+    if (generation.embedding_connection, generation.embedding_model) != (source.connection, source.model):
+        return Capability(
+            is_there=False,
+            reason=f"Its vectors are of '{generation.embedding_model}', and this server embeds with '{source.model}'. "
+            "Set Embedding:Model back, or use another collection.",
+        )
+    return THERE
+
+
+def _cross_encoder() -> Capability:
+    try:
+        scorer = pair_scorer()
+    except RagsiteError as error:
+        return Capability(is_there=False, reason=error.detail)
+    reason = "No cross-encoder is loaded. Set Rerank:CrossEncoder to load one."
+    return THERE if scorer is not None else Capability(is_there=False, reason=reason)
+
+
+def _chat_model() -> Capability:
+    try:
+        model = chat_model()
+    except RagsiteError as error:
+        return Capability(is_there=False, reason=error.detail)
+    reason = "No language model is configured. Set Llm:Provider to use one."
+    return THERE if model is not None else Capability(is_there=False, reason=reason)

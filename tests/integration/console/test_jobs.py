@@ -1,0 +1,139 @@
+"""Pages of jobs: failed files with what helps, tried again one by one, and the log."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from collections_app.models import Collection, Document
+from collections_app.services import create_collection
+from core_app.errors import Conflict
+from ingest_app.history import history
+from ingest_app.models import Item, Job
+from ingest_app.steering import cancel_job, retriable_items, retry_job
+from ingest_app.submitting import Source, submit
+from ingest_app.work import run_job
+from tests.integration.console.conftest import Login, Rows
+
+pytestmark = pytest.mark.django_db
+
+
+def never() -> bool:
+    return False
+
+
+@pytest.fixture
+def job(db: None) -> Job:
+    """One that has ended: the first file is fine, the others are empty."""
+    create_collection(name="staff")
+    sources = [
+        Source(name=name, content=content, is_text=True) for name, content in (("a", b"Tea."), ("b", b" "), ("c", b" "))
+    ]
+    made = submit(collection_name="staff", sources=sources)
+    run_job(job_id=made.pk, stopping=never)
+    return Job.objects.get(pk=made.pk)
+
+
+def states(job: Job) -> list[str]:
+    return list(Item.objects.filter(job=job).order_by("ordinal").values_list("state", flat=True))
+
+
+def test_a_failed_file_shows_what_helps_and_a_button(root: Client, login: Login, job: Job) -> None:
+    page = root.get(f"/admin/ingest/job/{job.pk}/change/").content.decode()
+    assert page.count("Check that the right file was chosen") == 2
+    assert page.count("Retry this file") == 2
+    assert 'Retry this file<bdi class="rs-hidden">b</bdi>' in page
+    looking = login("ingest.view_job").get(f"/admin/ingest/job/{job.pk}/change/").content.decode()
+    assert "Check that the right file was chosen" in looking
+    assert "Retry this file" not in looking
+
+
+def test_one_file_is_tried_again_and_the_others_stay(root: Client, job: Job) -> None:
+    there = f"/admin/ingest/job/{job.pk}/retry/"
+    assert root.post(there, {"item": "2"}).status_code == 302
+    assert states(job) == ["succeeded", "failed", "queued"]
+    Item.objects.get(job=job, ordinal=2).payload.delete()
+    for wrong in ("x", "-1", "²", "9" * 30):
+        assert root.post(there, {"item": wrong}).status_code == 404
+
+
+def test_one_file_is_tried_again_over_the_api(client: Client, job: Job) -> None:
+    there = f"/api/rag/jobs/{job.pk}/retry"
+    assert client.post(f"{there}?item=x").json()["code"] == "invalid"
+    assert client.post(f"{there}?item=0").json()["code"] == "nothing_to_retry"
+    answer = client.post(f"{there}?item=1")
+    assert (answer.status_code, states(job)) == (202, ["succeeded", "queued", "failed"])
+
+
+def test_what_stays_cancelled_is_told_by_the_job(db: None) -> None:
+    create_collection(name="staff")
+    job = submit(collection_name="staff", sources=[Source(name=n, content=b"Tea.", is_text=True) for n in "ab"])
+    cancel_job(job=job)
+    job.refresh_from_db()
+    assert retriable_items(job=job) == {0, 1}
+    retry_job(job=job, ordinal=0)
+    run_job(job_id=job.pk, stopping=never)
+    job.refresh_from_db()
+    assert (job.state, states(job)) == ("partial", ["succeeded", "cancelled"])
+
+
+def test_nothing_is_tried_again_before_the_end(db: None) -> None:
+    create_collection(name="staff")
+    job = submit(collection_name="staff", sources=[Source(name="a", content=b"Tea.", is_text=True)])
+    assert retriable_items(job=job) == frozenset()
+    with pytest.raises(Conflict):
+        retry_job(job=job, ordinal=0)
+
+
+def test_the_log_tells_what_happened_in_order(root: Client, job: Job) -> None:
+    events = history(job=job, items=list(job.items.all()))
+    assert [event.says.split(".")[0] for event in events] == [
+        "Created",
+        "A worker began",
+        "Failed",  # an empty file fails while it is read, which is before another is written
+        "Failed",
+        "Indexed",
+        "Ended: partly failed",
+    ]
+    times = [event.at for event in events if event.at]
+    assert len(times) == len(events)
+    assert times == sorted(times)
+    page = root.get(f"/admin/ingest/job/{job.pk}/log/").content.decode()
+    assert "Partly failed" not in page.split("Ended: ")[0].split("<table")[1]
+    assert page.count("<time ") == 6
+
+
+def test_a_time_that_is_not_the_jobs_is_not_told(root: Client, job: Job) -> None:
+    Document.objects.filter(source="b").update(updated_at=timezone.now() + datetime.timedelta(hours=1))
+    Document.objects.filter(source="c").update(updated_at=job.created_at - datetime.timedelta(hours=1))
+    found = {event.source: event.at for event in history(job=job, items=list(job.items.all())) if event.source}
+    assert found["a"] is not None
+    assert (found["b"], found["c"]) == (None, None)
+    assert root.get(f"/admin/ingest/job/{job.pk}/log/").content.decode().count("time not kept") == 2
+
+
+def test_the_log_of_a_job_that_goes_on(db: None) -> None:
+    later = timezone.now() + datetime.timedelta(minutes=5)
+    job = Job.objects.create(collection=Collection.objects.create(name="x", store="pgvector"), attempts=2)
+    job.started_at, job.cancel_requested, job.next_try_at = timezone.now(), True, later
+    Item.objects.create(job=job, ordinal=0, source="a", next_try_at=later)
+    said = [(event.source, event.says) for event in history(job=job, items=list(job.items.all()))]
+    assert ("", "Begun 2 times: the earlier attempts were cut off.") in said
+    assert ("a", "Will be tried again.") in said
+    assert ("", "Somebody asked it to stop.") in said
+    assert said[-1] == ("", "Will be tried again.")
+
+
+def test_jobs_are_filtered_by_state_and_never_counted_to_their_end(root: Client, rows: Rows, job: Job) -> None:
+    listed = "/admin/ingest/job/"
+    assert str(job.pk) in root.get(f"{listed}?state__exact=partial").content.decode()
+    assert str(rows.job.pk) not in root.get(f"{listed}?state__exact=partial").content.decode()
+    with CaptureQueriesContext(connection) as captured:
+        root.get(listed)
+    counts = [found["sql"] for found in captured if "COUNT(*)" in found["sql"] and "LIMIT 10000" in found["sql"]]
+    assert counts

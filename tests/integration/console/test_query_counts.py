@@ -1,0 +1,46 @@
+"""How many statements each page takes: no more than is written down, and never more than 40.
+
+After a change that is meant: `RAGSITE_WRITE_QUERY_COUNTS=1 pytest tests/integration/console/test_query_counts.py`
+writes the numbers anew; they belong to the commit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from tests.integration.console.conftest import Rows, pages
+
+pytestmark = pytest.mark.django_db
+
+BASELINE = Path(__file__).with_name("query_counts.json")
+MOST = 40
+#: Keys of rows: another one in each run.
+KEY = re.compile(r"(?<=[/=])(?:\d+|[0-9a-f]{8}-[0-9a-f-]{27})(?=/|$)")
+
+
+def counted(client: Client, rows: Rows) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for path in ["", *pages(rows)]:
+        with CaptureQueriesContext(connection) as captured:
+            assert client.get(f"/admin/{path}").status_code < 400, path
+        found[f"/admin/{KEY.sub('ID', path)}"] = len(captured)
+    return found
+
+
+def test_no_page_takes_more_statements_than_written_down(root: Client, rows: Rows) -> None:
+    counted(root, rows)  # what is remembered by a process, such as content types, is asked for once
+    found = counted(root, rows)
+    if os.environ.get("RAGSITE_WRITE_QUERY_COUNTS"):
+        BASELINE.write_text(json.dumps(found, indent=2, sort_keys=True) + "\n")
+    baseline = json.loads(BASELINE.read_text())
+    assert set(found) == set(baseline), "Pages came or went: write the numbers anew (see above)."
+    assert {page: number for page, number in found.items() if number > baseline[page]} == {}
+    assert {page: number for page, number in found.items() if number > MOST} == {}
