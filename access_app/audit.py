@@ -6,7 +6,6 @@ which door and in which request is known from the context. What is rolled back l
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from access_app.audit_values import bounded, clipped
 from access_app.audit_words import ACTIONS
 from access_app.models import AuditEntry
 from access_app.reach import names_of
+from core_app.json_values import is_same_json
 
 MAX_NAME_CHARACTERS = 300
 
@@ -89,7 +89,6 @@ def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[di
         one, other = before[key], after[key]
         if isinstance(one, Mapping) and isinstance(other, Mapping):
             one, other = _difference(one, other)
-        # To Python true is 1, in lists, too.
-        if one != other or json.dumps(one, default=str) != json.dumps(other, default=str):
+        if not is_same_json(one, other):
             old[key], new[key] = one, other
     return old, new

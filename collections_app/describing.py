@@ -13,6 +13,7 @@ from collections_app.models import Collection
 from collections_app.selectors import get_collection
 from collections_app.services import lock_collection, touch
 from core_app.errors import InvalidInput
+from core_app.json_values import is_same_json
 
 #: The key of the metadata that holds the description: whoever reads the collection over the API has it, too.
 DESCRIPTION = "description"
@@ -66,15 +67,6 @@ def metadata_changes(
             changes.append(MetadataChange(key=key, before=None, after=after[key], kind="added"))
         elif key not in after:
             changes.append(MetadataChange(key=key, before=before[key], after=None, kind="removed"))
-        elif not _is_same(before[key], after[key]):
+        elif not is_same_json(before[key], after[key]):
             changes.append(MetadataChange(key=key, before=before[key], after=after[key], kind="changed"))
     return tuple(changes)
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    """As JSON has it: true is not 1, in whatever depth."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_is_same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_is_same, one, other))
-    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)

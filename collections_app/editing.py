@@ -23,6 +23,7 @@ from collections_app.reading import find_chunk
 from collections_app.selectors import get_collection
 from collections_app.services import lock_collection, touch
 from core_app.errors import Conflict, InvalidInput, ModelFailed, NotFound, RagsiteError
+from core_app.json_values import is_same_json
 from core_app.ports import Vectors
 from core_app.wiring import embedder
 
@@ -120,13 +121,8 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[FieldC
             is_gone=key not in after,
         )
         for key in sorted(before.keys() | after.keys())
-        if key not in before or key not in after or not _same(before[key], after[key])
+        if key not in before or key not in after or not is_same_json(before[key], after[key])
     ]
-
-
-def _same(one: Any, other: Any) -> bool:
-    """As JSON: 1 is not true."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def edit_chunk(
