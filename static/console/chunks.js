@@ -5,21 +5,11 @@ function setUpChunkForm(form) {
   const input = form.querySelector("[name=metadata]");
   const problem = form.querySelector("[data-json-problem]");
 
-  function isObject(text) {
-    if (text.trim() === "") return true;
-    try {
-      const value = JSON.parse(text);
-      return typeof value === "object" && value !== null && !Array.isArray(value);
-    } catch {
-      return false;
-    }
-  }
-
   function check() {
-    const isGood = isObject(input.value);
-    problem.hidden = isGood;
-    problem.textContent = isGood ? "" : problem.dataset.sentence;
-    input.setAttribute("aria-invalid", String(!isGood));
+    const found = jsonProblem(input.value, problem.dataset);
+    problem.hidden = found === "";
+    problem.textContent = found;
+    input.setAttribute("aria-invalid", String(found !== ""));
   }
 
   input.addEventListener("input", check);

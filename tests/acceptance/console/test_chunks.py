@@ -49,7 +49,7 @@ def test_a_chunk_is_edited_and_the_edit_is_found(page: Page, handbook: None) -> 
     page.click("text=Edit")
 
     page.fill("[name=metadata]", '{"team": ')
-    expect(page.locator("[data-json-problem]")).to_have_text("This is no JSON object yet.")
+    expect(page.locator("[data-json-problem]")).to_have_text("Line 1, column 10: this is no JSON.")
     page.fill("[name=metadata]", '{"team": "money", "checked": true}')
     expect(page.locator("[data-json-problem]")).to_be_hidden()
     page.fill("[name=text]", "Photograph invoices and upload them <b>at once</b>. Code word: zebrafish.")
