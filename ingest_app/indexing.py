@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 from django.db.models import Value
 from django.db.models.functions import Greatest
 
@@ -163,9 +164,10 @@ def write_draft(*, lease: Lease, draft: Draft, vectors: Vectors) -> None:
         rows = Chunk.objects.bulk_create(rows, batch_size=500)
         _index(collection, space, rows, draft.contexts, vectors)
         item.state = Item.State.SUCCEEDED
+        item.finished_at = timezone.now()
         item.chunks = len(rows)
         item.error = item.code = ""
-        item.save(update_fields=["state", "chunks", "error", "code"])
+        item.save(update_fields=["state", "finished_at", "chunks", "error", "code"])
         drop_payloads(item=item, job=job)
         touch(collection=collection)
 
@@ -233,9 +235,10 @@ def _skip_unchanged(lease: Lease, item: Item, content_hash: str) -> bool:
 
 def _skip(item: Item, *, reason: str = "", code: str = "") -> None:
     item.state = Item.State.SKIPPED
+    item.finished_at = timezone.now()
     item.error = reason
     item.code = code
-    item.save(update_fields=["state", "error", "code"])
+    item.save(update_fields=["state", "finished_at", "error", "code"])
 
 
 def _is_superseded(collection: Collection, draft: Draft, job: Job) -> bool:
