@@ -12,12 +12,12 @@ from functools import cache
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 from django.db.models import Value
 from django.db.models.functions import Greatest
+from django.utils import timezone
 
 from collections_app.context import contextual_text, system_metadata
-from collections_app.disabling import DisabledTexts, keep_vector
+from collections_app.disabling import DisabledTexts, keep_vectors
 from collections_app.models import Chunk, Collection, Document
 from collections_app.services import CollectionGone, lock_collection, touch, writable_space
 from core_app.errors import Conflict
@@ -176,12 +176,13 @@ def _index(
     collection: Collection, space: Space, rows: Sequence[Chunk], contexts: Sequence[str], vectors: Vectors
 ) -> None:
     """Chunks that are disabled are not indexed; their vectors are kept for when they are not any more."""
-    indexed = []
+    indexed, disabled = [], {}
     for row, context, vector in zip(rows, contexts, vectors, strict=True):
         if row.disabled_at is None:
             indexed.append(IndexedChunk(chunk_id=row.pk, text=context, embedding=vector))
         else:
-            keep_vector(collection=collection, chunk_id=row.pk, vector=vector)
+            disabled[row.pk] = vector
+    keep_vectors(collection=collection, vectors=disabled)
     store(collection.store).add(space=space, language=collection.language, chunks=indexed)
 
 

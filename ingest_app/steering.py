@@ -12,7 +12,6 @@ from ingest_app.cures import LASTING
 from ingest_app.dispatching import dispatch
 from ingest_app.models import Item, Job, Payload, UploadPart
 
-
 #: Jobs that are begun anew where they were begun, with what is said then.
 NEVER_RETRIED = {
     Job.Kind.SYNC: ("Run its connector again: what is indexed and has not changed is skipped.", "run_connector"),

@@ -72,7 +72,7 @@ def submit(*, collection_name: str, sources: Sequence[Source], refuse_unsupporte
 
 
 def check_room(*, files: int, size: int) -> None:
-    """Raise Unavailable while so much waits that so many files more, of `size` bytes, would only fill the database up."""
+    """Raise Unavailable while so much waits that so many files more, of `size` bytes, would only fill the disk."""
     section = app_settings().ingestion
     with connection.cursor() as cursor:
         cursor.execute(statement("ingest_app", "waiting"))

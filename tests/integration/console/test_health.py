@@ -57,7 +57,7 @@ class Workers:
 
 
 def states(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> dict[str, State]:
-    monkeypatch.setattr(asked, "_inspect", lambda: workers)
+    monkeypatch.setattr(asked, "_inspect", lambda *_: workers)
     return {check.part: check.state for check in asked.check_broker_and_workers()}
 
 
@@ -191,7 +191,7 @@ def test_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_part_has_a_name_and_each_state_a_word(root: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asked, "_inspect", lambda: Workers(["control"]))
+    monkeypatch.setattr(asked, "_inspect", lambda *_: Workers(["control"]))
     page = root.get("/admin/collections/collection/home/health/").content.decode()
     assert set(re.findall(r'data-part="(\w+)"', page)) == set(shown.NAMES)
     assert set(shown.WORDS) == set(shown.TONES) == set(State)
@@ -201,7 +201,7 @@ def test_each_part_has_a_name_and_each_state_a_word(root: Client, monkeypatch: p
 
 
 def test_links_lead_only_where_one_may_go(login: Login, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asked, "_inspect", lambda: Workers(ALL_QUEUES))
+    monkeypatch.setattr(asked, "_inspect", lambda *_: Workers(ALL_QUEUES))
     page = login("ingest.view_job").get("/admin/collections/collection/home/health/").content.decode()
     assert 'href="/admin/ingest/job/"' in page
     assert 'href="/admin/search/querylog/"' not in page
