@@ -19,6 +19,7 @@ SHOWN = 50
 SEARCH_SECONDS = 2.0
 
 
+@transaction.atomic
 def gaps(request: HttpRequest, collection: Collection) -> dict[str, Any]:
     """The context of the page; documents and chunks only for those who may see them.
 
@@ -37,16 +38,14 @@ def gaps(request: HttpRequest, collection: Collection) -> dict[str, Any]:
 
 def _some(rows: QuerySet[Document]) -> list[Document] | None:
     """The first of them, one more than is shown; None where looking for them takes too long."""
-    with transaction.atomic():
-        return in_time(lambda: list(rows[: SHOWN + 1]), seconds=SEARCH_SECONDS)
+    return in_time(lambda: list(rows[: SHOWN + 1]), seconds=SEARCH_SECONDS)
 
 
 def _chunks(request: HttpRequest, collection: Collection) -> dict[str, Any]:
     def read() -> list[int]:
         return chunks_without_vectors(collection=collection, after=_after(request), limit=SHOWN + 1)
 
-    with transaction.atomic():
-        keys = in_time(read, seconds=SEARCH_SECONDS)
+    keys = in_time(read, seconds=SEARCH_SECONDS)
     if keys is None:
         return {"chunks": [], "took_too_long": True}
     rows = Chunk.objects.filter(pk__in=keys[:SHOWN]).select_related("document").defer("metadata").order_by("pk")

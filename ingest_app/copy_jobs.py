@@ -93,6 +93,10 @@ def _is_there(key: int) -> bool:
     return Collection.objects.filter(pk=key).exists()
 
 
+def _close() -> None:
+    connection.close()  # of the thread that calls this
+
+
 class Beside:
     """Calls on a connection of their own: what they write is seen at once, and they see what others have written."""
 
@@ -105,7 +109,7 @@ class Beside:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.call(connection.close)
+        self.call(_close)
         self._thread.shutdown()
 
     def call(self, work: Callable[[], None]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -12,12 +15,16 @@ from ingest_app.cures import LASTING
 from ingest_app.dispatching import dispatch
 from ingest_app.models import Item, Job, Payload, UploadPart
 
-#: Jobs that are begun anew where they were begun, with what is said then.
-NEVER_RETRIED = {
-    Job.Kind.SYNC: ("Run its connector again: what is indexed and has not changed is skipped.", "run_connector"),
-    Job.Kind.IMPORT: ("Import the file again: what is stored by now is skipped.", "import_again"),
-    Job.Kind.COPY: ("Copy the collection again.", "copy_again"),
-}
+#: Jobs that are begun anew where they were begun.
+NEVER_RETRIED: Mapping[str, Conflict] = MappingProxyType(
+    {
+        Job.Kind.SYNC: Conflict(
+            "Run its connector again: what is indexed and has not changed is skipped.", code="run_connector"
+        ),
+        Job.Kind.IMPORT: Conflict("Import the file again: what is stored by now is skipped.", code="import_again"),
+        Job.Kind.COPY: Conflict("Copy the collection again.", code="copy_again"),
+    }
+)
 
 
 def cancel_job(*, job: Job) -> Job:
@@ -81,8 +88,8 @@ def retry_job(*, job: Job, ordinal: int | None = None) -> Job:
             if job.finished_at is None:
                 raise Conflict("The job has not ended yet. Wait for it or cancel it first.", code="job_running")
             if job.kind in NEVER_RETRIED:
-                detail, code = NEVER_RETRIED[job.kind]
-                raise Conflict(detail, code=code)
+                refused = NEVER_RETRIED[job.kind]
+                raise Conflict(refused.detail, code=refused.code)
             items = _items_to_retry(job) if ordinal is None else _items_to_retry(job).filter(ordinal=ordinal)
             if not can_be_retried(job=job) or (ordinal is not None and not items.exists()):
                 raise Conflict("Nothing of the job failed that could be tried again.", code="nothing_to_retry")
