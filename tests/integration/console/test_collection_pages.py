@@ -179,6 +179,7 @@ class TestCopies:
         answer = root.post(page(rows, "clone"), {"name": "second", "filters": "on"})
         job = Job.objects.get(kind="copy")
         assert answer["Location"] == f"/admin/ingest/job/{job.pk}/change/"
+        assert job.options is not None
         assert (job.collection, job.options["name"]) == (rows.collection, "second")
         assert (job.options["filters"], job.options["test_cases"]) == (True, False)
         assert not Collection.objects.filter(name="second").exists()
