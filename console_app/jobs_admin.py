@@ -15,6 +15,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
+from collections_app.models import Collection
 from console_app.failures import EXPECTED, GONE, sentence
 from console_app.forms import UploadForm
 from console_app.home import jobs_context
@@ -209,6 +210,17 @@ def _live(request: HttpRequest, job: Job) -> dict[str, Any]:
         "hidden": max(0, sum(not chosen or item.state == chosen for item in items) - ITEMS_SHOWN),
         "item_tones": TONES,
         "took": took(found.job),
+        "copy_url": _copy_url(request, found.job),
         "can_retry": may_retry and can_be_retried(job=found.job),
         "may": abilities(request.user, job),
     }
+
+
+def _copy_url(request: HttpRequest, job: Job) -> str:
+    """Where the copy is that a job has made; empty for whoever does not reach it."""
+    if job.kind != Job.Kind.COPY or job.state != Job.State.SUCCEEDED:
+        return ""
+    made = Collection.objects.filter(pk=(job.result or {}).get("collection_id")).first()
+    if made is None or not may(request.user, "view_collections", made):
+        return ""
+    return reverse("admin:collections_collection_change", args=[made.pk])

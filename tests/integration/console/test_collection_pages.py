@@ -6,7 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from collections_app import cloning
 from collections_app.describing import LONGEST_DESCRIPTION, describe_collection, metadata_changes
@@ -155,6 +157,16 @@ class TestSettings:
     def test_a_description_has_an_end(self, rows: Rows) -> None:
         with pytest.raises(InvalidInput):
             describe_collection(name="handbook", description="x" * (LONGEST_DESCRIPTION + 1))
+
+
+def test_only_the_pages_that_show_totals_count_them(root: Client, rows: Rows) -> None:
+    def counts(part: str) -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert root.get(page(rows, part) if part else "/admin/collections/collection/").status_code == 200
+        return sum('COUNT(U0."id") AS "total"' in found["sql"] for found in captured)
+
+    assert [counts(part) for part in ("", "change", "delete")] == [1, 1, 1]
+    assert [counts(part) for part in ("settings", "clone", "coverage", "chunking", "language", "fields")] == [0] * 6
 
 
 class TestCopies:

@@ -6,7 +6,7 @@ import datetime
 import re
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -84,6 +84,32 @@ def test_a_worker_that_holds_a_job_is_not_missed(monkeypatch: pytest.MonkeyPatch
 def test_a_scheduler_that_sends_nothing_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert states(Workers(ALL_QUEUES, planning=False), monkeypatch)["beat"] is State.BAD
     assert states(Workers(["default"]), monkeypatch)["beat"] is State.UNKNOWN
+
+
+def test_all_are_asked_at_once_and_then_those_who_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both questions to all stand open at a time; the second look asks the one worker that can know."""
+    together = threading.Barrier(2, timeout=10)
+    named: list[list[str]] = []
+
+    class Waiting(Workers):
+        def active_queues(self) -> dict[str, list[dict[str, Any]]] | None:
+            together.wait()
+            return super().active_queues()
+
+        def stats(self) -> dict[str, dict[str, Any]]:
+            if not named[-1]:
+                together.wait()
+            return super().stats()
+
+    workers = Waiting(ALL_QUEUES)
+
+    def inspect(asked_for: Sequence[str] = ()) -> Workers:
+        named.append(list(asked_for))
+        return workers
+
+    monkeypatch.setattr(asked, "_inspect", inspect)
+    assert {check.state for check in asked.check_broker_and_workers()} == {State.GOOD}
+    assert named == [[], [], ["control@here"]]
 
 
 def test_a_broker_that_hangs_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
