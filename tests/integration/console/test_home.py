@@ -123,8 +123,6 @@ def test_documents_that_take_too_long_to_count_are_said_to_be_not_counted(
 def test_documents_that_take_too_long_to_find_are_told(
     root: Client, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root: Client, rows: Rows, monkeypatch: pytest.MonkeyPatch
-) -> None:
     def slow(*, collection: Collection) -> QuerySet[Document]:
         return Document.objects.annotate(late=Func(5.0, function="pg_sleep", output_field=TextField()))
 
