@@ -218,9 +218,9 @@ def _live(request: HttpRequest, job: Job) -> dict[str, Any]:
 
 def _copy_url(request: HttpRequest, job: Job) -> str:
     """Where the copy is that a job has made; empty for whoever does not reach it."""
-    if job.kind != Job.Kind.COPY or job.state != Job.State.SUCCEEDED:
+    if job.kind != Job.Kind.COPY or job.state != Job.State.SUCCEEDED or job.result is None:
         return ""
-    made = Collection.objects.filter(pk=(job.result or {}).get("collection_id")).first()
+    made = Collection.objects.filter(pk=job.result["collection_id"]).first()
     if made is None or not may(request.user, "view_collections", made):
         return ""
     return reverse("admin:collections_collection_change", args=[made.pk])

@@ -220,7 +220,7 @@ def test_a_document_is_ingested_again(root: Client, duck: Chunk) -> None:
 
 
 def test_reading_its_source_again_takes_running_connectors(login: Login, duck: Chunk) -> None:
-    document = Document.objects.get(pk=duck.document_id)
+    document = Document.objects.get(chunks=duck)
     collection = document.collection
     made = Connector.objects.create(collection=collection, kind="urls", urls=["https://example.org/"], origin="urls:1")
     Document.objects.filter(pk=document.pk).update(origin=made.origin)

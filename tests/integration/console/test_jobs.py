@@ -197,3 +197,24 @@ def test_jobs_are_filtered_by_state_and_never_counted(root: Client, rows: Rows, 
     listing = [found["sql"] for found in captured if 'FROM "ingest_job"' in found["sql"]]
     assert not [sql for sql in listing if "OFFSET" in sql or "SELECT COUNT(*) FROM" in sql]
     assert any("LIMIT 51" in sql for sql in listing)
+
+
+def test_a_copy_is_opened_from_the_page_of_its_job_by_whoever_reaches_it(login: Login, root: Client) -> None:
+    source, copy = create_collection(name="tea"), create_collection(name="tea-copy")
+    made = Job.objects.create(
+        kind="copy",
+        collection=source,
+        state="succeeded",
+        finished_at=timezone.now(),
+        options={"name": "tea-copy"},
+        result={"chunks": 12345, "collection_id": copy.pk},
+    )
+    there = f"/admin/ingest/job/{made.pk}/change/"
+    opens = f'href="/admin/collections/collection/{copy.pk}/change/"'
+    page = root.get(there).content.decode()
+    assert opens in page
+    assert "Its chunks: 12,345." in page
+    abilities = ("ingest.view_job", "collections.view_collection")
+    assert opens not in login(*abilities, collections=["tea"]).get(there).content.decode()
+    copy.delete()
+    assert opens not in root.get(there).content.decode()

@@ -45,7 +45,12 @@ def test_a_table_in_use_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(migrating, "WAIT_SECONDS", 0.05)
     tries = threading.Event()
     held, over = threading.Event(), threading.Event()
-    monkeypatch.setattr(migrating.time, "sleep", lambda _seconds: (tries.set(), over.wait(10)))
+
+    def wait(_seconds: float) -> None:
+        tries.set()
+        over.wait(10)
+
+    monkeypatch.setattr("core_app.migrating.time.sleep", wait)
 
     def hold() -> None:
         with transaction.atomic():
