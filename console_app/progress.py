@@ -88,7 +88,9 @@ def _cancelled_whole(job: Job) -> str:
 def _outcome(job: Job) -> str:
     result = job.result or {}
     if job.kind == Job.Kind.COPY:
-        values = {"count": thousands(result.get("chunks", 0)), "name": (job.options or {}).get("name", "")}
+        # Isolated, whatever way its letters run.
+        name = f"\u2068{(job.options or {}).get('name', '')}\u2069"
+        values = {"count": thousands(result.get("chunks", 0)), "name": name}
         return _("The copy is called '%(name)s'. Its chunks: %(count)s.") % values
     if job.kind == Job.Kind.IMPORT:
         words = ("stored", "unchanged", "removed", "documents")
