@@ -1,4 +1,4 @@
-"""0007 of the jobs and 0008 of the chunks on a database with rows, and what they do about a table in use."""
+"""0007 of the jobs on a database with rows, and what a migration does about a table in use."""
 
 from __future__ import annotations
 
