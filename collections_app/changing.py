@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from access_app.audit import record
 from collections_app.context import indexed_text
-from collections_app.disabling import apply_disabled, keep_vector
+from collections_app.disabling import apply_disabled, keep_vectors
 from collections_app.models import Chunk, Collection
 from collections_app.parents import take_parents_back
 from collections_app.reading import StoredChunk, find_chunk
@@ -127,5 +127,5 @@ def _replace(collection: Collection, chunk: Chunk, text: str, embedding: Vectors
     searched.add(space=space_of(generation), language=collection.language, chunks=[indexed])
     if chunk.disabled_at is not None:
         # Once in the index, so that a vector that does not fit is refused here and not when it is put back.
-        keep_vector(collection=collection, chunk_id=chunk.pk, vector=embedding)
+        keep_vectors(collection=collection, vectors={chunk.pk: embedding})
         searched.remove(collection_id=collection.pk, chunk_ids=[chunk.pk])

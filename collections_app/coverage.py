@@ -1,4 +1,7 @@
-"""What is missing in collections: documents without chunks, and those whose last attempt failed."""
+"""What is missing in collections: documents without chunks, those whose last attempt failed, chunks without vectors.
+
+What is counted or looked for here may take long where much is stored: callers bound it (`core_app.snapshot.in_time`).
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from django.db.models import QuerySet
 
 from collections_app.models import Collection, Document
 from core_app.sql import statement
+from core_app.wiring import store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,3 +46,19 @@ def without_chunks(*, collection: Collection) -> QuerySet[Document]:
 def failed(*, collection: Collection) -> QuerySet[Document]:
     """Documents whose last attempt failed, those that are found in an older version among them."""
     return Document.objects.filter(collection=collection).exclude(error="").defer("metadata").order_by("pk")
+
+
+def count_without_vectors(*, collections: Sequence[Collection]) -> dict[int, int]:
+    """How many chunks of each collection have no vector, by the collections' keys."""
+    found: dict[int, int] = {}
+    for name in sorted({row.store for row in collections}):
+        generations = {row.pk: row.active_generation_id for row in collections if row.store == name}
+        found |= store(name).count_without_vectors(generations=generations)
+    return found
+
+
+def chunks_without_vectors(*, collection: Collection, after: int, limit: int) -> list[int]:
+    """The keys of the next of them after a key, ascending."""
+    return store(collection.store).without_vectors(
+        collection_id=collection.pk, generation_id=collection.active_generation_id, after=after, limit=limit
+    )

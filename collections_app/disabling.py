@@ -7,7 +7,7 @@ counts as if it had never been there. Its vector is kept beside it, and put back
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import numpy as np
@@ -20,6 +20,7 @@ from collections_app.models import Chunk, Collection, Document, KeptVector
 from collections_app.reading import find_chunk, kept_vectors
 from collections_app.selectors import get_collection
 from collections_app.services import lock_collection, space_of, touch
+from core_app.copying import copy
 from core_app.errors import Conflict
 from core_app.ports import IndexedChunk, Vectors
 from core_app.wiring import store
@@ -59,18 +60,21 @@ def set_aside(*, collection: Collection, chunks: Sequence[Chunk]) -> None:
         return
     searched, keys = store(collection.store), [chunk.pk for chunk in chunks]
     vectors = searched.vectors(space=space_of(generation), chunk_ids=keys)
-    for chunk_id, vector in vectors.items():
-        keep_vector(collection=collection, chunk_id=chunk_id, vector=vector)
+    keep_vectors(collection=collection, vectors=vectors)
     searched.remove(collection_id=collection.pk, chunk_ids=keys)
     Chunk.objects.bulk_update(chunks, ["disabled_at"], batch_size=500)
 
 
-def keep_vector(*, collection: Collection, chunk_id: int, vector: Vectors) -> None:
-    """Remember the vector of a chunk that is disabled. Needs the write lock."""
+def keep_vectors(*, collection: Collection, vectors: Mapping[int, Vectors]) -> None:
+    """Remember the vectors of chunks that are disabled, by their keys. Needs the write lock."""
+    if not vectors:
+        return
     generation = collection.active_generation
     assert generation is not None, "a collection with a vector has a generation"
-    numbers = np.asarray(vector, dtype=KeptVector.NUMBER).tobytes()
-    KeptVector.objects.create(chunk_id=chunk_id, generation=generation, numbers=numbers)
+    rows = (
+        (key, generation.pk, np.asarray(vector, dtype=KeptVector.NUMBER).tobytes()) for key, vector in vectors.items()
+    )
+    copy("collections_app", "add_kept_vectors", types=("int8", "int8", "bytea"), rows=rows)
 
 
 def _put_back(collection: Collection, chunk: Chunk) -> None:

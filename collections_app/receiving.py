@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from collections_app.context import indexed_text
-from collections_app.disabling import keep_vector
+from collections_app.disabling import keep_vectors
 from collections_app.exporting import CHUNK_FIELDS, DOCUMENT_FIELDS, TEXT_FIELDS
 from collections_app.models import Chunk, Collection, Document, DocumentText
 from collections_app.removing import Stored, remove
@@ -100,9 +100,8 @@ def put_chunks(*, collection: Collection, model: Model, chunks: Sequence[Receive
             if row.disabled_at is None
         ],
     )
-    for row, given in both:
-        if row.disabled_at is not None:
-            keep_vector(collection=collection, chunk_id=row.pk, vector=given.vector)
+    disabled = {row.pk: given.vector for row, given in both if row.disabled_at is not None}
+    keep_vectors(collection=collection, vectors=disabled)
 
 
 def take_out(*, collection: Collection, chunks: Sequence[Chunk], documents: frozenset[int]) -> None:

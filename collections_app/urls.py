@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.urls import path
 
 from collections_app.api import CollectionMetadataView, CollectionsView, CollectionView
-from collections_app.cloning_api import CloneView
 from collections_app.documents_api import DocumentsView, DocumentView, MetadataValuesView
 from collections_app.filters_api import (
     FieldsView,
@@ -18,7 +17,6 @@ from collections_app.filters_api import (
 urlpatterns = [
     path("collections", CollectionsView.as_view(), name="collections"),
     path("collections/<str:name>", CollectionView.as_view(), name="collection"),
-    path("collections/<str:name>/clone", CloneView.as_view(), name="collection-clone"),
     path("collections/<str:name>/metadata", CollectionMetadataView.as_view(), name="collection-metadata"),
     path("collections/<str:name>/metadata-values", MetadataValuesView.as_view(), name="metadata-values"),
     path("api/rag/collections/<str:name>/fields", FieldsView.as_view(), name="fields"),

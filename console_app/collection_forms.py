@@ -46,6 +46,25 @@ class CloneForm(forms.Form):
         label=_("Name of the copy"),
         widget=UnfoldAdminTextInputWidget(attrs={"autofocus": True, "autocomplete": "off"}),
     )
+    filters = forms.BooleanField(
+        required=False,
+        initial=True,
+        label=_("Copy its filters"),
+        help_text=_("Those that are kept with it by name."),
+        widget=UnfoldBooleanSwitchWidget(),
+    )
+    test_cases = forms.BooleanField(
+        required=False,
+        initial=True,
+        label=_("Copy its test cases"),
+        help_text=_("What was judged goes along and is of the copied passages. Results of earlier runs stay behind."),
+        widget=UnfoldBooleanSwitchWidget(),
+    )
+
+    def __init__(self, *args: Any, may_copy_tests: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not may_copy_tests:
+            del self.fields["test_cases"]
 
 
 class CollectionSettingsForm(forms.Form):

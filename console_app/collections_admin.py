@@ -14,18 +14,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from access_app.patterns import in_words
-from access_app.reach import patterns_of
-from collections_app.cloning import MOST_CHUNKS, clone_collection
 from collections_app.describing import description_of
 from collections_app.models import Collection
-from collections_app.selectors import get_summary
 from collections_app.services import create_collection, delete_collection
 from console_app.chunking import show_chunking, take_chunking
-from console_app.collection_forms import CloneForm, MetadataEditorForm
+from console_app.collection_forms import MetadataEditorForm
 from console_app.collection_pages import preview_metadata, save_metadata, settings_page
 from console_app.coverage import gaps
-from console_app.exchange_admin import ExchangePages
+from console_app.exchange_admin import ExchangePages, is_name_reached
 from console_app.failures import EXPECTED, sentence
 from console_app.filters_admin import FilterPages
 from console_app.forms import CollectionForm, LanguageForm, TypedNameForm
@@ -37,7 +33,7 @@ from console_app.query import Asker, QueryPage, run_query
 from console_app.reached import collections_for, names_for
 from console_app.reranking import RerankPage, run_bench
 from console_app.seen import FIELD, STALE, is_stale, mark
-from console_app.selectors import recent_jobs, with_totals
+from console_app.selectors import recent_jobs, summary_of, totals_of, with_totals
 from console_app.templatetags.console import ago, thousands
 from ingest_app.models import Job
 from ingest_app.rechunking import chunking_of
@@ -64,7 +60,11 @@ class CollectionAdmin(ExchangePages, FilterPages):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Collection]:
-        return with_totals(super().get_queryset(request).select_related("active_generation"))
+        rows = super().get_queryset(request).select_related("active_generation")
+        # Counting takes long where a collection is large; the pages about one count where they show it.
+        match = request.resolver_match
+        is_list = match is not None and match.url_name == "collections_collection_changelist"
+        return with_totals(rows) if is_list else rows
 
     def get_urls(self) -> list[URLPattern]:
         query = path("query/", self.admin_site.admin_view(self.query_view), name="collections_collection_query")
@@ -98,7 +98,6 @@ class CollectionAdmin(ExchangePages, FilterPages):
             for name, view in (
                 ("metadata", self.metadata_view),
                 ("settings", self.settings_view),
-                ("clone", self.clone_view),
             )
         ]
         own = [query, rerank, empty, chunking, language, coverage, *parts, *home_urls(self.admin_site)]
@@ -139,7 +138,7 @@ class CollectionAdmin(ExchangePages, FilterPages):
         """Make a collection."""
         require(request, "create_collections")
         form = CollectionForm(request.POST or None)
-        if request.method == "POST" and form.is_valid() and _is_reached(request, form):
+        if request.method == "POST" and form.is_valid() and is_name_reached(request, form):
             try:
                 made = create_collection(**form.cleaned_data)
             except EXPECTED as error:
@@ -164,14 +163,16 @@ class CollectionAdmin(ExchangePages, FilterPages):
         elif editing and save_metadata(row, form):
             messages.success(request, _("The metadata was saved."))
             return redirect(request.path)
+        counted = totals_of(row)
         jobs = recent_jobs(limit=JOBS_SHOWN, collection=row) if may(request.user, "view_jobs", row) else []
         return self.page(
             request,
             "collection.html",
             title=row.name,
             row=row,
+            counted=counted,
             form=form,
-            summary=get_summary(name=row.name),
+            summary=summary_of(counted),
             chunking=chunking_of(row),
             can=capabilities(row),
             description=description_of(row),
@@ -210,30 +211,6 @@ class CollectionAdmin(ExchangePages, FilterPages):
             form=found.form,
         )
 
-    def clone_view(self, request: HttpRequest, collection_id: int) -> HttpResponse:
-        """A copy of a collection under another name."""
-        require(request, "clone_collections")
-        row = self.found(request, str(collection_id))
-        form = CloneForm(request.POST or None, initial={"name": f"{row.name[:500]}-copy"})
-        if request.method == "POST" and form.is_valid() and _is_reached(request, form):
-            try:
-                made = clone_collection(name=row.name, new_name=form.cleaned_data["name"]).collection
-            except EXPECTED as error:
-                form.add_error(None, sentence(error))
-            else:
-                messages.success(request, _("This is the copy."))
-                return redirect("admin:collections_collection_change", made.pk)
-        is_too_large = row.chunk_total > MOST_CHUNKS
-        return self.page(
-            request,
-            "collection_clone.html",
-            title=_("Copy %(name)s") % {"name": row.name},
-            row=row,
-            form=form,
-            is_too_large=is_too_large,
-            most=MOST_CHUNKS,
-        )
-
     def coverage_view(self, request: HttpRequest, collection_id: int) -> HttpResponse:
         """What is missing in a collection: the rows behind the numbers of the home page."""
         require(request, "view_collections")
@@ -263,7 +240,8 @@ class CollectionAdmin(ExchangePages, FilterPages):
                     request, _("Collection '%(name)s' was deleted with everything in it.") % {"name": row.name}
                 )
                 return redirect("admin:collections_collection_changelist")
-        return self.page(request, "collection_delete.html", title=_("Delete collection"), row=row, form=form)
+        title = _("Delete collection")
+        return self.page(request, "collection_delete.html", title=title, row=row, form=form, counted=totals_of(row))
 
     def empty_view(self, request: HttpRequest, collection_id: int) -> HttpResponse:
         """Delete everything in a collection, once its name was typed; it first says what would go."""
@@ -372,12 +350,3 @@ class CollectionAdmin(ExchangePages, FilterPages):
         if may(request.user, "view_collections", row):
             return redirect("admin:collections_collection_change", row.pk)
         return redirect("admin:index")
-
-
-def _is_reached(request: HttpRequest, form: CollectionForm | CloneForm) -> bool:
-    """Whether the user may make a collection of this name; the form says which names where not."""
-    if may(request.user, "create_collections", form.cleaned_data["name"]):
-        return True
-    names = in_words(sorted(patterns_of(request.user, "collections.add_collection")))
-    form.add_error("name", _("Your account may make collections of these names alone: %(names)s.") % {"names": names})
-    return False

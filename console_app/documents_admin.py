@@ -81,8 +81,11 @@ class DocumentAdmin(ServiceAdmin):
         require(request, "ingest_again")
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
+        reads = "reread" in request.POST
+        if reads:
+            require(request, "run_connectors")
         row = self.found(request, str(document_id))
-        again = reread_document if "reread" in request.POST else recut_document
+        again = reread_document if reads else recut_document
         try:
             job = again(document_id=row.pk)
         except EXPECTED as error:

@@ -1,4 +1,4 @@
-"""Collections written out to a file, and files of that kind read in."""
+"""Collections written out to a file, files of that kind read in, and copies."""
 
 from __future__ import annotations
 
@@ -16,16 +16,26 @@ from unfold.widgets import (  # type: ignore[import-untyped]
     UnfoldAdminTextInputWidget,
 )
 
+from access_app.patterns import in_words
+from access_app.reach import patterns_of
+from collections_app.cloning import MOST_CHUNKS as MOST_COPIED
+from collections_app.cloning import Along, is_large
 from collections_app.exporting import export_collection
-from collections_app.selectors import get_collection
+from collections_app.models import Collection
+from collections_app.selectors import CollectionSummary, get_collection
+from console_app.collection_forms import CloneForm
 from console_app.failures import EXPECTED, sentence
+from console_app.forms import CollectionForm
 from console_app.pages import ServiceAdmin
 from console_app.permissions import may, require
 from core_app.errors import InvalidInput, NotFound, RagsiteError
 from core_app.streaming import streamed
 from core_app.wiring import app_settings
+from ingest_app.copy_jobs import start_copy
 from ingest_app.exchange_rows import Report
-from ingest_app.importing import MOST_CHUNKS, check_import, import_collection
+from ingest_app.import_jobs import start_import
+from ingest_app.importing import MOST_CHUNKS, check_import
+from ingest_app.models import Job
 
 
 class ImportForm(forms.Form):
@@ -51,13 +61,14 @@ class ImportForm(forms.Form):
 
 
 class ExchangePages(ServiceAdmin):
-    """Of collections: export as a download, import as a form that first says what would happen."""
+    """Of collections: export as a download, import as a form that first says what would happen, copies."""
 
     def get_urls(self) -> list[URLPattern]:
         view, name = self.admin_site.admin_view, "collections_collection"
         return [
             path("import/", view(self.import_view), name=f"{name}_import"),
             path("<int:collection_id>/export/", view(self.export_view), name=f"{name}_export"),
+            path("<int:collection_id>/clone/", view(self.clone_view), name=f"{name}_clone"),
             *super().get_urls(),
         ]
 
@@ -81,7 +92,7 @@ class ExchangePages(ServiceAdmin):
                 _check_reach(request, name)
                 if "import" in request.POST:
                     return self._imported(request, name, stream)
-                found = check_import(name=name, stream=stream)
+                found = check_import(name=name, stream=stream, bounded=False)
             except EXPECTED as error:
                 form.add_error(None, sentence(error))
                 errors = (error.errors if isinstance(error, RagsiteError) else None) or {}
@@ -90,8 +101,50 @@ class ExchangePages(ServiceAdmin):
             return render(request, "console/_import_report.html", context)
         return self.page(request, "collection_import.html", title=_("Import a collection"), **context)
 
+    def clone_view(self, request: HttpRequest, collection_id: int) -> HttpResponse:
+        """A copy of a collection under another name."""
+        require(request, "clone_collections")
+        row = self.found(request, str(collection_id))
+        form = CloneForm(
+            request.POST or None,
+            initial={"name": f"{row.name[:500]}-copy"},
+            may_copy_tests=may(request.user, "view_tests", row),
+        )
+        if request.method == "POST" and form.is_valid() and is_name_reached(request, form):
+            asked = form.cleaned_data
+            along = Along(filters=asked["filters"], test_cases=asked.get("test_cases", False))
+            try:
+                made = start_copy(name=row.name, new_name=asked["name"], along=along)
+            except EXPECTED as error:
+                form.add_error(None, sentence(error))
+            else:
+                return self._after_copying(request, row, made)
+        return self.page(
+            request,
+            "collection_clone.html",
+            title=_("Copy %(name)s") % {"name": row.name},
+            row=row,
+            form=form,
+            is_large=is_large(name=row.name),
+            most=MOST_COPIED,
+        )
+
+    def _after_copying(self, request: HttpRequest, row: Collection, made: CollectionSummary | Job) -> HttpResponse:
+        if not isinstance(made, Job):
+            messages.success(request, _("This is the copy."))
+            return redirect("admin:collections_collection_change", made.collection.pk)
+        if may(request.user, "view_jobs", row):
+            return redirect("admin:ingest_job_change", made.pk)
+        messages.success(request, _("The collection is being copied."))
+        return redirect("admin:collections_collection_change", row.pk)
+
     def _imported(self, request: HttpRequest, name: str, stream: IO[bytes]) -> HttpResponse:
-        done = import_collection(name=name, stream=stream)
+        done = start_import(name=name, stream=stream)
+        if isinstance(done, Job):
+            if may(request.user, "view_jobs", done):
+                return redirect("admin:ingest_job_change", done.pk)
+            messages.success(request, _("The file was accepted and waits to be imported."))
+            return redirect("admin:collections_collection_change", done.collection_id)
         stored = done.chunks.new + done.chunks.replaced
         messages.success(request, _("Imported. Chunks stored: %(count)s.") % {"count": f"{stored:,}"})
         return redirect("admin:collections_collection_change", get_collection(name=name).pk)
@@ -111,3 +164,12 @@ def _check_reach(request: HttpRequest, name: str) -> None:
         abilities.append("create_collections")
     if not all(may(request.user, ability, there) for ability in abilities):
         raise InvalidInput(_("Your account may not import into a collection of this name. Choose another."))
+
+
+def is_name_reached(request: HttpRequest, form: CollectionForm | CloneForm) -> bool:
+    """Whether the user may make a collection of this name; the form says which names where not."""
+    if may(request.user, "create_collections", form.cleaned_data["name"]):
+        return True
+    names = in_words(sorted(patterns_of(request.user, "collections.add_collection")))
+    form.add_error("name", _("Your account may make collections of these names alone: %(names)s.") % {"names": names})
+    return False

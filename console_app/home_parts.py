@@ -14,7 +14,7 @@ from django.urls import URLPattern, path
 
 from access_app.patterns import is_everything
 from access_app.reach import patterns_of
-from collections_app.coverage import Coverage, coverage_of
+from collections_app.coverage import Coverage, count_without_vectors, coverage_of
 from collections_app.models import Collection
 from console_app.health import health_rows
 from console_app.permissions import abilities, require
@@ -24,7 +24,6 @@ from core_app.snapshot import in_time
 from core_app.wiring import app_settings
 from ingest_app.failures import Failure, newest_failures
 from search_app.activity import SAMPLE, Day, searches_by_day
-from stores_app.coverage import count_without_vectors
 
 COLLECTIONS_SHOWN = 10
 FAILURES_SHOWN = 5
@@ -38,14 +37,15 @@ class CoverageRow:
     """What is missing in one collection."""
 
     collection: Collection
-    found: Coverage
-    #: None where counting took too long.
+    #: None where counting took too long, here and below.
+    found: Coverage | None
     without_vectors: int | None
 
     @property
     def is_whole(self) -> bool:
         """Whether nothing is missing."""
-        return not (self.found.without_chunks or self.found.failed or self.without_vectors)
+        documents = self.found is not None and (self.found.without_chunks or self.found.failed)
+        return not (documents or self.without_vectors)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,15 +107,15 @@ def failures_view(request: HttpRequest) -> HttpResponse:
 
 
 def coverage_rows(collections: Sequence[Collection]) -> list[CoverageRow]:
-    """What is missing in each, in two statements; the second has a bound on its time."""
-    found = coverage_of(collections=collections)
-    generations = {collection.pk: collection.active_generation_id for collection in collections}
+    """What is missing in each, in two statements with a bound on the time of each."""
     with transaction.atomic():
-        missing = in_time(lambda: count_without_vectors(generations=generations), seconds=COUNT_SECONDS)
+        found = in_time(lambda: coverage_of(collections=collections), seconds=COUNT_SECONDS)
+        missing = in_time(lambda: count_without_vectors(collections=collections), seconds=COUNT_SECONDS)
     # What took too long is said to be not counted.
-    counted = missing or {}
+    documents, chunks = found or {}, missing or {}
     return [
-        CoverageRow(collection=row, found=found[row.pk], without_vectors=counted.get(row.pk)) for row in collections
+        CoverageRow(collection=row, found=documents.get(row.pk), without_vectors=chunks.get(row.pk))
+        for row in collections
     ]
 
 

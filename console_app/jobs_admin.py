@@ -13,21 +13,19 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllow
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils.formats import date_format
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
-from unfold.contrib.filters.admin import ChoicesDropdownFilter  # type: ignore[import-untyped]
 
+from collections_app.models import Collection
 from console_app.failures import EXPECTED, GONE, sentence
 from console_app.forms import UploadForm
 from console_app.home import jobs_context
-from console_app.pages import Action, CappedPaginator, ServiceAdmin
+from console_app.job_list import job_list
+from console_app.pages import Action, ServiceAdmin
 from console_app.permissions import abilities, may, require
 from console_app.progress import ITEMS_SHOWN, TONES, fingerprint, group_items, items_to_show, progress_of, would_change
-from console_app.reached import CollectionFilter, names_for
+from console_app.reached import names_for
 from console_app.selectors import with_item_totals
-from console_app.templatetags.console import label
+from console_app.templatetags.console import took
 from core_app.wiring import app_settings
 from ingest_app.history import MOST_EVENTS, history
 from ingest_app.models import Item, Job
@@ -45,27 +43,8 @@ MOST_DIGITS = 9
 
 @admin.register(Job)
 class JobAdmin(ServiceAdmin):
-    list_display = ("started", "what", "collection", "status", "how_far", "failures", "duration")
-    list_display_links = ("started",)
-    list_filter = (
-        ("collection", CollectionFilter),
-        ("kind", ChoicesDropdownFilter),
-        ("state", ChoicesDropdownFilter),
-    )
-    list_filter_submit = True
-    list_select_related = ("collection",)
-    paginator = CappedPaginator
-    #: Any other order would sort the whole table; filters by state and kind say what people sort for.
-    sortable_by = ()
-    ordering = ("-created_at", "-id")
-    empty_title = gettext_noop("No jobs yet")
-    empty_text = gettext_noop(
-        "Every upload is a job. Its page shows how far it is and what became of each file. "
-        "Emptying a large collection, building an index and reclaiming space are jobs, too."
-    )
-
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
-        return with_item_totals(super().get_queryset(request))
+        return with_item_totals(super().get_queryset(request).select_related("collection"))
 
     def get_urls(self) -> list[URLPattern]:
         own = [
@@ -85,37 +64,18 @@ class JobAdmin(ServiceAdmin):
             return []
         return [Action(label=_("Upload files"), url=reverse("admin:ingest_job_add"), icon="upload_file", primary=True)]
 
-    @admin.display(description=gettext_lazy("Created"), ordering="created_at")
-    def started(self, row: Job) -> Any:
-        return row.created_at
-
-    @admin.display(description=gettext_lazy("Kind"), ordering="kind")
-    def what(self, row: Job) -> str:
-        return row.get_kind_display()
-
-    @admin.display(description=gettext_lazy("State"), ordering="state")
-    def status(self, row: Job) -> SafeString:
-        return label(row.get_state_display(), TONES[row.state])
-
-    @admin.display(description=gettext_lazy("Done"))
-    def how_far(self, row: Any) -> SafeString:
-        text = ""
-        if row.has_items:
-            text = _("%(done)s of %(total)s") % {"done": row.item_ended, "total": row.item_total}
-        elif row.total:
-            text = _("%(done)s of %(total)s") % {"done": f"{row.done:,}", "total": f"{row.total:,}"}
-        return format_html('<span class="rs-number">{}</span>', text)
-
-    @admin.display(description=gettext_lazy("Failed"))
-    def failures(self, row: Any) -> SafeString | str:
-        if not row.has_items:
-            return ""
-        tone = "rs-number rs-bad" if row.item_failed else "rs-number"
-        return format_html('<span class="{}">{}</span>', tone, row.item_failed)
-
-    @admin.display(description=gettext_lazy("Took"))
-    def duration(self, row: Job) -> str:
-        return took(row)
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Jobs, newest first, a page at a time."""
+        require(request, "view_jobs")
+        return self.page(
+            request,
+            "jobs.html",
+            title=_("Jobs"),
+            opts=None,
+            content_title=_("Jobs"),
+            list=job_list(request, self.get_queryset(request)),
+            list_actions=self.list_actions(request),
+        )
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -214,16 +174,6 @@ class JobAdmin(ServiceAdmin):
         return redirect("admin:index")
 
 
-def took(job: Job) -> str:
-    """How long a job ran, for people; empty before it began and while it runs."""
-    if job.started_at is None or job.finished_at is None:
-        return ""
-    seconds = (job.finished_at - job.started_at).total_seconds()
-    if seconds < 60:
-        return _("%(seconds)s s") % {"seconds": f"{seconds:.1f}"}
-    return _("%(minutes)s min %(seconds)s s") % {"minutes": f"{seconds // 60:.0f}", "seconds": f"{seconds % 60:.0f}"}
-
-
 def _collections(request: HttpRequest) -> list[tuple[str, str]]:
     """Those this user may upload to; the default one too where using it may bring it into being."""
     names = names_for(request.user, "upload")
@@ -260,6 +210,17 @@ def _live(request: HttpRequest, job: Job) -> dict[str, Any]:
         "hidden": max(0, sum(not chosen or item.state == chosen for item in items) - ITEMS_SHOWN),
         "item_tones": TONES,
         "took": took(found.job),
+        "copy_url": _copy_url(request, found.job),
         "can_retry": may_retry and can_be_retried(job=found.job),
         "may": abilities(request.user, job),
     }
+
+
+def _copy_url(request: HttpRequest, job: Job) -> str:
+    """Where the copy is that a job has made; empty for whoever does not reach it."""
+    if job.kind != Job.Kind.COPY or job.state != Job.State.SUCCEEDED or job.result is None:
+        return ""
+    made = Collection.objects.filter(pk=job.result["collection_id"]).first()
+    if made is None or not may(request.user, "view_collections", made):
+        return ""
+    return reverse("admin:collections_collection_change", args=[made.pk])

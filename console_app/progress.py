@@ -69,13 +69,35 @@ def _sentence_without_items(job: Job) -> str:
         Job.State.QUEUED: _("Waiting for a worker."),
         Job.State.RUNNING: job.step or _("Beginning."),
         Job.State.FAILED: job.error,
-        Job.State.CANCELLED: _("Cancelled: nothing was deleted.") if job.kind == Job.Kind.EMPTY else _("Cancelled."),
+        Job.State.CANCELLED: _cancelled_whole(job),
     }
     return by_state.get(job.state) or _outcome(job)
 
 
+def _cancelled_whole(job: Job) -> str:
+    if job.kind == Job.Kind.EMPTY:
+        return _("Cancelled: nothing was deleted.")
+    if job.kind == Job.Kind.COPY:
+        return _("Cancelled: nothing is left of the copy.")
+    if job.kind == Job.Kind.IMPORT:
+        stored = (job.result or {}).get("stored", 0)
+        return _("Cancelled. Chunks that were stored by then, and stay: %(count)s.") % {"count": thousands(stored)}
+    return _("Cancelled.")
+
+
 def _outcome(job: Job) -> str:
     result = job.result or {}
+    if job.kind == Job.Kind.COPY:
+        # Isolated, whatever way its letters run.
+        name = f"\u2068{(job.options or {}).get('name', '')}\u2069"
+        values = {"count": thousands(result.get("chunks", 0)), "name": name}
+        return _("The copy is called '%(name)s'. Its chunks: %(count)s.") % values
+    if job.kind == Job.Kind.IMPORT:
+        words = ("stored", "unchanged", "removed", "documents")
+        return _(
+            "Chunks stored: %(stored)s; there already: %(unchanged)s; removed: %(removed)s. Documents in the file: "
+            "%(documents)s."
+        ) % {word: thousands(result.get(word, 0)) for word in words}
     if job.kind == Job.Kind.EMPTY:
         return _("Chunks deleted: %(count)s.") % {"count": thousands(result.get("count_deleted", 0))}
     if job.kind == Job.Kind.INDEX:

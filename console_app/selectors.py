@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count, DateTimeField, F, IntegerField, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Greatest
 
 from access_app.patterns import named
 from access_app.reach import EVERYTHING
-from collections_app.models import Chunk, Collection, Document
-from collections_app.selectors import with_chunk_totals
+from collections_app.models import Alias, Chunk, Collection, Document
+from collections_app.selectors import CollectionSummary, with_chunk_totals
 from ingest_app.itemless import UPKEEP
 from ingest_app.models import Item, Job
 from ingest_app.selectors import JobReport, list_jobs, reports
@@ -35,6 +36,17 @@ def with_totals(collections: QuerySet[Collection]) -> QuerySet[Collection]:
         failed_total=Coalesce(counted(Document.State.FAILED), 0),
         changed_at=Greatest("updated_at", Coalesce(newest, "updated_at")),
     )
+
+
+def totals_of(collection: Collection) -> Any:
+    """One collection with what `with_totals` counts."""
+    return with_totals(Collection.objects.filter(pk=collection.pk).select_related("active_generation")).get()
+
+
+def summary_of(counted: Any) -> CollectionSummary:
+    """A collection that `totals_of` counted, with its other names."""
+    aliases = list(Alias.objects.filter(collection=counted).values_list("name", flat=True))
+    return CollectionSummary(collection=counted, count=counted.chunk_total, aliases=aliases)
 
 
 def recent_collections(collections: QuerySet[Collection], *, limit: int) -> list[Collection]:

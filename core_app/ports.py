@@ -318,6 +318,15 @@ class Store(Protocol):
     def empty(self, *, collection_id: int) -> None:
         """Take all chunks of a collection out of the index, before their rows are deleted."""
 
+    def count_without_vectors(self, *, generations: Mapping[int, int | None]) -> dict[int, int]:
+        """How many chunks of each collection, by its key, have no vector in the generation beside it; all without one.
+
+        Those that are disabled are none of them. May take long: bound its statement.
+        """
+
+    def without_vectors(self, *, collection_id: int, generation_id: int | None, after: int, limit: int) -> list[int]:
+        """The keys of the next of them after a key, ascending."""
+
     # A collection's words can be in the index in two languages; `lexical` finds those of the one it is asked in.
 
     def reword(self, *, collection_id: int, language: str, texts: Mapping[int, str]) -> None:

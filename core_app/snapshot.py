@@ -30,6 +30,20 @@ def snapshot() -> Iterator[None]:
 
 
 @contextmanager
+def writing_snapshot() -> Iterator[None]:
+    """The same for a long piece of work that also writes; its statements may run as long as they take.
+
+    Writing to a row that somebody else has written since then raises the database's SerializationFailure.
+    """
+    outermost = not connection.in_atomic_block
+    with transaction.atomic():
+        if outermost:
+            with connection.cursor() as cursor:
+                cursor.execute(statement("core_app", "begin_writing_snapshot"))
+        yield
+
+
+@contextmanager
 def guarded(*, seconds: float | None = None) -> Iterator[None]:
     """A part of a transaction that may fail: after an exception the rest goes on as if it had not been.
 

@@ -66,6 +66,11 @@ def chat_model() -> ChatModel | None:
         return _chat_model()
 
 
+def copy_test_cases(*, source_id: int, target_id: int) -> None:
+    """Give a collection the test cases of another, whose copy it is, in the caller's transaction."""
+    import_string(import_string(f"{settings.RAGSITE_WIRING}.TEST_CASES"))(source_id=source_id, target_id=target_id)
+
+
 @cache
 def _chat_model() -> ChatModel:
     section = app_settings().llm

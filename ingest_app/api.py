@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
@@ -222,10 +224,10 @@ class EmptyingView(ApiView):
             shown = {"status": "dry_run", "collection": name, "count": found.chunks, "documents": found.documents}
             return Response(shown)
         if _prefers_async(request):
-            return _accepted(start_emptying(name=name), {"Preference-Applied": "respond-async"})
+            return accepted(start_emptying(name=name), headers={"Preference-Applied": "respond-async"})
         emptied = empty_collection(name=name, seconds=EMPTYING_SECONDS)
         if emptied.job is not None:
-            return _accepted(emptied.job, {})
+            return accepted(emptied.job)
         return Response({"status": "emptied", "collection": name, "count_deleted": emptied.count_deleted})
 
 
@@ -246,7 +248,8 @@ def _prefers_async(request: Request) -> bool:
     return "respond-async" in {preference.partition(";")[0].strip().lower() for preference in preferences}
 
 
-def _accepted(job: Job, headers: dict[str, str]) -> Response:
+def accepted(job: Job, *, headers: Mapping[str, str] = MappingProxyType({})) -> Response:
+    """The job that does what was asked, and where to ask for it."""
     place = reverse("job", kwargs={"job_id": job.pk})
     return Response(present_job(report(job=job)), status=202, headers={"Location": place, **headers})
 

@@ -10,6 +10,20 @@ from types import MappingProxyType
 
 #: For a code that is not on the list, such as one of an older version.
 UNKNOWN = "Do what the sentence says. If it does not help, the log of the workers has more under the job's number."
+#: Failures that come again however often the same bytes are tried: something else has to be sent.
+LASTING = frozenset(
+    {
+        "corrupt_file",
+        "duplicate_source",
+        "empty_file",
+        "encrypted",
+        "invalid_source",
+        "scanned_pdf",
+        "superseded",
+        "text_not_kept",
+        "unsupported_type",
+    }
+)
 
 
 @cache

@@ -28,6 +28,8 @@ QUEUES: Mapping[str, str] = MappingProxyType(
         Job.Kind.EMPTY: "control",
         Job.Kind.INDEX: "maintenance",
         Job.Kind.RECLAIM: "maintenance",
+        Job.Kind.IMPORT: "default",
+        Job.Kind.COPY: "default",
     }
 )
 

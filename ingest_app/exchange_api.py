@@ -23,9 +23,13 @@ from collections_app.selectors import get_collection
 from core_app.api import ErrorSerializer, flag
 from core_app.errors import InvalidInput, TooLarge
 from core_app.streaming import Streamed, streamed
+from ingest_app.api import accepted
 from ingest_app.exchange_rows import Report
 from ingest_app.exchange_target import Way
-from ingest_app.importing import check_import, import_collection
+from ingest_app.import_jobs import start_import
+from ingest_app.importing import check_import
+from ingest_app.models import Job
+from ingest_app.serializers import JobSerializer
 from ingest_app.uploads import SPOOL_BYTES, UploadParser
 
 LINES = "application/x-ndjson"
@@ -125,8 +129,9 @@ class ImportView(ApiView):
     @extend_schema(
         operation_id="import_collection",
         summary="Import a collection",
-        description="At most 10,000 chunks and 10,000 documents, all or nothing. Settings of a collection that exists "
-        "stay as they are. Texts without a vector of its model are embedded by the server.",
+        description="At most 10,000 chunks and 10,000 documents are imported at once, all or nothing. More are stored "
+        "by a job, batch by batch: the answer is 202, and what is stored when it ends before its time stays. Settings "
+        "of a collection that exists stay as they are. Texts without a vector of its model are embedded by the server.",
         tags=["collections"],
         parameters=[
             OpenApiParameter("dry_run", bool, description="Say what would be done, and write nothing."),
@@ -136,7 +141,12 @@ class ImportView(ApiView):
             LINES: OpenApiTypes.BINARY,
             "multipart/form-data": {"type": "object", "properties": {"file": {"type": "string", "format": "binary"}}},
         },
-        responses={200: ImportSerializer, **ERRORS, **dict.fromkeys((409, 413, 415, 503), ErrorSerializer)},
+        responses={
+            200: ImportSerializer,
+            202: JobSerializer,
+            **ERRORS,
+            **dict.fromkeys((409, 413, 415, 503), ErrorSerializer),
+        },
     )
     def post(self, request: Request, name: str) -> Response:
         is_dry, may_create = flag(request, "dry_run"), flag(request, "create")
@@ -144,9 +154,10 @@ class ImportView(ApiView):
             if not may_create:
                 get_collection(name=name)
             if is_dry:
-                return Response(present(check_import(name=name, stream=file), name=name, status="checked"))
-            report = import_collection(name=name, stream=file, may_create=may_create)
-        return Response(present(report, name=name, status="imported"))
+                checked = check_import(name=name, stream=file, bounded=False)
+                return Response(present(checked, name=name, status="checked"))
+            made = start_import(name=name, stream=file, may_create=may_create)
+        return accepted(made) if isinstance(made, Job) else Response(present(made, name=name, status="imported"))
 
 
 def _file(request: Request) -> IO[bytes]:

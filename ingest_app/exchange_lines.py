@@ -127,6 +127,27 @@ def lines_of(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
+class _Kind(msgspec.Struct):
+    kind: str = ""
+
+
+_kind_decoder = msgspec.json.Decoder(_Kind)
+
+
+def count_lines(stream: IO[bytes]) -> tuple[int, int]:
+    """How many documents and how many chunks a file has, roughly read: what is neither counts as a chunk."""
+    stream.seek(0)
+    documents = chunks = 0
+    for _number, line in lines_of(stream):
+        try:
+            kind = _kind_decoder.decode(line).kind
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            kind = ""
+        documents += kind == "document"
+        chunks += kind not in ("collection", "document", "end")
+    return documents, chunks
+
+
 def read_line(line: bytes) -> AnyLine:
     """What a line says. Raises InvalidInput with a sentence that names the field."""
     try:

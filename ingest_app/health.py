@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 from celery import current_app
 from django.db import DatabaseError, InterfaceError, connection
@@ -69,7 +70,7 @@ def check_queue() -> Check:
 
 
 def check_broker_and_workers() -> list[Check]:
-    """The broker, the workers and the scheduler. Takes some seconds, and never more than a few."""
+    """The broker, the workers and the scheduler. Takes about a second, and never more than a few."""
     if not _bounded(_reach_broker):
         cure = "See ConnectionStrings:Broker. Jobs are kept in the database and go on once it is back."
         unknown = "The broker cannot be reached, so they cannot be asked."
@@ -79,11 +80,13 @@ def check_broker_and_workers() -> list[Check]:
             Check(part="beat", state=State.UNKNOWN, says=unknown, docs=DOCS),
         ]
     broker = Check(part="broker", state=State.GOOD, says="It takes messages.", docs=DOCS)
+    # Both at once: each waits for the whole time in which a worker may answer.
+    since, counted = time.monotonic(), _Asked(_planned)
     queues = _bounded(_queues_served) or {}
-    return [broker, _workers(queues), _beat(queues)]
+    return [broker, _workers(queues), _beat(queues.get("control", ()), counted.answer() or {}, since)]
 
 
-def _workers(queues: Mapping[str, str]) -> Check:
+def _workers(queues: Mapping[str, Sequence[str]]) -> Check:
     part = "workers"
     busy = _queues_at_work() - set(queues)
     missing = sorted(set(QUEUES.values()) - set(queues) - busy)
@@ -96,16 +99,17 @@ def _workers(queues: Mapping[str, str]) -> Check:
     return Check(part=part, state=State.BAD, says=says, cure=RESTART, command=command, docs=DOCS)
 
 
-def _beat(queues: Mapping[str, str]) -> Check:
-    """What beat sends reaches the worker of the queue `control` twice a second: its count must move."""
+def _beat(workers: Sequence[str], before: Mapping[str, int], since: float) -> Check:
+    """What beat sends reaches the workers of the queue `control` twice a second: the counts of `since` must move."""
     part = "beat"
-    before = _bounded(_planned) if "control" in queues else None
-    if before is None:
+    known = [worker for worker in workers if worker in before]
+    if not known:
         says = "The worker of the queue control, which would know, does not answer."
         return Check(part=part, state=State.UNKNOWN, says=says, docs=DOCS)
-    time.sleep(2 * PLAN_INTERVAL_SECONDS)
-    after = _bounded(_planned)
-    if after is not None and after != before:
+    time.sleep(max(0.0, 2 * PLAN_INTERVAL_SECONDS - (time.monotonic() - since)))
+    # Those that have answered once: nobody is waited for longer than until they do.
+    after = _bounded(partial(_planned, known)) or {}
+    if any(after.get(worker, before[worker]) != before[worker] for worker in known):
         return Check(part=part, state=State.GOOD, says="What it sends arrives.", docs=DOCS)
     return Check(
         part=part,
@@ -123,10 +127,14 @@ def _reach_broker() -> bool:
     return True
 
 
-def _queues_served() -> dict[str, str]:
-    """The queues that somebody serves, by name, with the worker that answered."""
+def _queues_served() -> dict[str, list[str]]:
+    """The queues that somebody serves, by name, with the workers that answered."""
     answers: Mapping[str, list[Mapping[str, Any]]] | None = _inspect().active_queues()
-    return {str(served["name"]): worker for worker, all_served in (answers or {}).items() for served in all_served}
+    found: dict[str, list[str]] = {}
+    for worker, all_served in (answers or {}).items():
+        for served in all_served:
+            found.setdefault(str(served["name"]), []).append(worker)
+    return found
 
 
 def _queues_at_work() -> set[str]:
@@ -138,32 +146,41 @@ def _queues_at_work() -> set[str]:
         return set()
 
 
-def _planned() -> int | None:
-    """How often workers have planned upkeep since they began, which beat asks them to do; None without an answer."""
-    answers: Mapping[str, Mapping[str, Any]] | None = _inspect().stats()
-    if not answers:
-        return None
-    return sum(int(answer.get("total", {}).get(PLAN_UPKEEP, 0)) for answer in answers.values())
+def _planned(workers: Sequence[str] = ()) -> dict[str, int]:
+    """How often each worker has planned upkeep since it began, which beat asks it to do; all, unless some are named."""
+    answers: Mapping[str, Mapping[str, Any]] | None = _inspect(workers).stats()
+    return {name: int(answer.get("total", {}).get(PLAN_UPKEEP, 0)) for name, answer in (answers or {}).items()}
 
 
-def _inspect() -> Any:
-    return current_app.control.inspect(timeout=ANSWER_SECONDS)
+def _inspect(workers: Sequence[str] = ()) -> Any:
+    """Asks all workers, for the whole time that one may take; or these alone, until each has answered."""
+    asked = list(workers) or None
+    return current_app.control.inspect(destination=asked, timeout=ANSWER_SECONDS, limit=len(workers) or None)
 
 
-def _bounded(work: Callable[[], Found]) -> Found | None:
-    """What `work` gives, or None where it fails or takes too long: a client may wait for a broker for ever."""
-    found: list[Found] = []
+class _Asked(Generic[Found]):
+    """Something that is asked beside the caller."""
 
-    def run() -> None:
+    def __init__(self, work: Callable[[], Found]) -> None:
+        self._work = work
+        self._found: list[Found] = []
+        self._thread = threading.Thread(target=self._run, name="broker-check", daemon=True)
+        self._thread.start()
+
+    def answer(self) -> Found | None:
+        """What it gives, or None where it fails or takes too long: a client may wait for a broker for ever."""
+        self._thread.join(MOST_SECONDS)
+        return self._found[0] if self._found else None
+
+    def _run(self) -> None:
         try:
-            found.append(work())
+            self._found.append(self._work())
         except Exception:
             logger.warning("the broker could not be asked", exc_info=True)
 
-    thread = threading.Thread(target=run, name="broker-check", daemon=True)
-    thread.start()
-    thread.join(MOST_SECONDS)
-    return found[0] if found else None
+
+def _bounded(work: Callable[[], Found]) -> Found | None:
+    return _Asked(work).answer()
 
 
 def _minutes(seconds: float) -> str:

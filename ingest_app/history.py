@@ -1,4 +1,4 @@
-"""What happened to a job and when, as far as rows tell: a file's time is that of its document's last change."""
+"""What happened to a job and when, as its rows tell."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 
-from collections_app.models import Document
 from ingest_app.models import UNPACKED, Item, Job
 
 #: A job of more files tells of those that failed or were tried more than once, and then of the first others.
@@ -36,7 +35,7 @@ class Event:
 
 def history(*, job: Job, items: Sequence[Item]) -> list[Event]:
     """In the order of time; what has no time stands after what surely came before it."""
-    return [*_beginning(job), *_of_items(job, items), *_end(job)]
+    return [*_beginning(job), *_of_items(items), *_end(job)]
 
 
 def _beginning(job: Job) -> Iterator[Event]:
@@ -62,31 +61,26 @@ def _end(job: Job) -> Iterator[Event]:
     yield Event(at=job.finished_at, says=says, is_failure=job.state == Job.State.FAILED)
 
 
-def _of_items(job: Job, items: Sequence[Item]) -> list[Event]:
+def _of_items(items: Sequence[Item]) -> list[Event]:
     chosen = sorted(items, key=lambda item: (item.state != Item.State.FAILED, item.attempts <= 1, item.ordinal))
-    ended = [item for item in chosen[:MOST_EVENTS] if item.state in _ENDED or item.next_try_at]
-    times = _times(job, [item.source for item in ended])
-    events = [_of_item(item, times.get(item.source)) for item in ended]
+    ended = [item for item in chosen[:MOST_EVENTS] if item.state in _ENDED or item.started_at or item.next_try_at]
+    events = [event for item in ended for event in _of_item(item)]
     late = datetime.datetime.max.replace(tzinfo=datetime.UTC)
     return sorted(events, key=lambda event: event.at or late)
 
 
-def _of_item(item: Item, at: datetime.datetime | None) -> Event:
+def _of_item(item: Item) -> Iterator[Event]:
+    if item.started_at is not None:
+        tries = f", attempt {item.attempts}" if item.attempts > 1 else ""
+        yield Event(at=item.started_at, says=f"Begun{tries}.", source=item.source)
+    if item.state not in _ENDED and item.next_try_at is None:
+        return
     if item.state not in _ENDED:
-        return Event(at=item.next_try_at, says="Will be tried again.", source=item.source, is_failure=True)
+        yield Event(at=item.next_try_at, says="Will be tried again.", source=item.source, is_failure=True)
+        return
     word = "taken apart" if item.code == UNPACKED else _ENDED[item.state]
     tries = f", at attempt {item.attempts}" if item.attempts > 1 else ""
     failed = item.state == Item.State.FAILED
     says = f"{word.capitalize()}{tries}."
-    return Event(at=at, says=f"{says} {item.error}" if failed else says, source=item.source, is_failure=failed)
-
-
-def _times(job: Job, sources: Sequence[str]) -> dict[str, datetime.datetime]:
-    """When the documents of these files were last written, where that was while the job ran."""
-    if job.started_at is None or job.collection_id is None:
-        return {}
-    written = Document.objects.filter(collection_id=job.collection_id, source__in=sources)
-    written = written.filter(updated_at__gte=job.started_at)
-    if job.finished_at is not None:
-        written = written.filter(updated_at__lte=job.finished_at)
-    return dict(written.values_list("source", "updated_at"))
+    says = f"{says} {item.error}" if failed else says
+    yield Event(at=item.finished_at, says=says, source=item.source, is_failure=failed)

@@ -31,7 +31,23 @@ LINES_AT_A_TIME = 500
 BYTES_AT_A_TIME = 16 * 1024 * 1024
 
 Lines = list[tuple[int, DocumentLine | ChunkLine]]
-Told = Callable[[Report], None]
+
+
+def _pass(_report: Report) -> None:
+    pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watch:
+    """What is called while a large file is imported. Each may raise, which ends the import there."""
+
+    #: After each batch that was checked, before anything is written.
+    checked: Callable[[Report], None] = _pass
+    #: At the end of the transaction that stores a batch, and of the last one.
+    storing: Callable[[Report], None] = _pass
+    ending: Callable[[Report], None] = _pass
+    #: After each batch that was stored.
+    stored: Callable[[Report], None] = _pass
 
 
 def check_import(*, name: str, stream: IO[bytes], bounded: bool = True) -> Report:
@@ -67,16 +83,17 @@ def import_collection(*, name: str, stream: IO[bytes], may_create: bool = True) 
     return report
 
 
-def import_in_batches(*, name: str, stream: IO[bytes], told: Told) -> Report:
-    """Import a file of any size, each batch in a transaction of its own; `told` is called after each and may raise.
+def import_in_batches(*, name: str, stream: IO[bytes], watch: Watch, may_create: bool = True) -> Report:
+    """Import a file of any size, each batch in a transaction of its own.
 
-    What is stored by then stays, and importing the file again goes on from there.
+    Where `watch` ends it, what is stored by then stays, and importing the file again goes on from there. Raises as
+    `import_collection`, but TooLarge.
     """
-    checked = _check(name, stream, bounded=False, ready=None)
+    checked = _check(name, stream, bounded=False, ready=None, told=watch.checked)
     _refuse(checked)
     reading = _Reading(stream)
     with transaction.atomic():
-        target = _locked(name, reading.header)
+        target = _locked(name, reading.header) if may_create else _there(name)
     arriving = Arriving(collection=target, plan=plan_for(reading.header, target), writes=True)
     arriving.report.is_new = checked.is_new
     try:
@@ -85,17 +102,38 @@ def import_in_batches(*, name: str, stream: IO[bytes], told: Told) -> Report:
                 arriving.collection = lock_collection(collection_id=target.pk)
                 arriving.take(lines)
                 touch(collection=arriving.collection)
-            told(arriving.report)
+                watch.storing(arriving.report)
+            watch.stored(arriving.report)
         with transaction.atomic():
             arriving.collection = lock_collection(collection_id=target.pk)
             arriving.end()
+            watch.ending(arriving.report)
     finally:
         with transaction.atomic():
             _note(target, arriving.report)
     return arriving.report
 
 
-def _check(name: str, stream: IO[bytes], *, bounded: bool, ready: dict[str, Vectors] | None) -> Report:
+def begin_import(*, name: str, stream: IO[bytes]) -> Collection:
+    """The collection that a large file goes to, made now where there is none. Needs a transaction.
+
+    Raises InvalidInput for what is no exported collection, and Conflict for one whose vectors cannot be had here.
+    """
+    check_name(name)
+    header, target = _Reading(stream).header, _existing(name)
+    check_header(header, is_new=target is None)
+    plan_for(header, target)
+    return target or make_collection(name=name, header=header)
+
+
+def _check(
+    name: str,
+    stream: IO[bytes],
+    *,
+    bounded: bool,
+    ready: dict[str, Vectors] | None,
+    told: Callable[[Report], None] = _pass,
+) -> Report:
     check_name(name)
     reading = _Reading(stream)
     target = _existing(name)
@@ -105,6 +143,7 @@ def _check(name: str, stream: IO[bytes], *, bounded: bool, ready: dict[str, Vect
         arriving.take(lines)
         if bounded:
             _check_size(arriving.report)
+        told(arriving.report)
     return arriving.end()
 
 
@@ -121,8 +160,12 @@ def _locked(name: str, header: Header) -> Collection:
     return lock_collection(collection_id=found.pk)
 
 
+def _there(name: str) -> Collection:
+    return lock_collection(collection_id=get_collection(name=name).pk)
+
+
 def _note(collection: Collection, report: Report) -> None:
-    if not report.changes:
+    if not report.changes or not Collection.objects.filter(pk=collection.pk).exists():
         return
     touch(collection=collection)
     counts = {
@@ -137,8 +180,7 @@ def _check_size(report: Report) -> None:
     for what, tally, most in (("chunks", report.chunks, MOST_CHUNKS), ("documents", report.documents, MOST_DOCUMENTS)):
         if tally.total > most:
             raise TooLarge(
-                f"The file has more than {most:,} {what}, the most that are imported at once. Import it on the server: "
-                "manage.py import_collection FILE NAME.",
+                f"The file has more than {most:,} {what}, the most that are imported at once.",
                 code="too_large_to_import",
             )
 

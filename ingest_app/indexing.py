@@ -14,9 +14,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Value
 from django.db.models.functions import Greatest
+from django.utils import timezone
 
 from collections_app.context import contextual_text, system_metadata
-from collections_app.disabling import DisabledTexts, keep_vector
+from collections_app.disabling import DisabledTexts, keep_vectors
 from collections_app.models import Chunk, Collection, Document
 from collections_app.services import CollectionGone, lock_collection, touch, writable_space
 from core_app.errors import Conflict
@@ -163,9 +164,10 @@ def write_draft(*, lease: Lease, draft: Draft, vectors: Vectors) -> None:
         rows = Chunk.objects.bulk_create(rows, batch_size=500)
         _index(collection, space, rows, draft.contexts, vectors)
         item.state = Item.State.SUCCEEDED
+        item.finished_at = timezone.now()
         item.chunks = len(rows)
         item.error = item.code = ""
-        item.save(update_fields=["state", "chunks", "error", "code"])
+        item.save(update_fields=["state", "finished_at", "chunks", "error", "code"])
         drop_payloads(item=item, job=job)
         touch(collection=collection)
 
@@ -174,12 +176,13 @@ def _index(
     collection: Collection, space: Space, rows: Sequence[Chunk], contexts: Sequence[str], vectors: Vectors
 ) -> None:
     """Chunks that are disabled are not indexed; their vectors are kept for when they are not any more."""
-    indexed = []
+    indexed, disabled = [], {}
     for row, context, vector in zip(rows, contexts, vectors, strict=True):
         if row.disabled_at is None:
             indexed.append(IndexedChunk(chunk_id=row.pk, text=context, embedding=vector))
         else:
-            keep_vector(collection=collection, chunk_id=row.pk, vector=vector)
+            disabled[row.pk] = vector
+    keep_vectors(collection=collection, vectors=disabled)
     store(collection.store).add(space=space, language=collection.language, chunks=indexed)
 
 
@@ -233,9 +236,10 @@ def _skip_unchanged(lease: Lease, item: Item, content_hash: str) -> bool:
 
 def _skip(item: Item, *, reason: str = "", code: str = "") -> None:
     item.state = Item.State.SKIPPED
+    item.finished_at = timezone.now()
     item.error = reason
     item.code = code
-    item.save(update_fields=["state", "error", "code"])
+    item.save(update_fields=["state", "finished_at", "error", "code"])
 
 
 def _is_superseded(collection: Collection, draft: Draft, job: Job) -> bool:

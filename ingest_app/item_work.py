@@ -195,8 +195,9 @@ def _next_items(lease: Lease, *, begun: Collection[int]) -> list[Item]:
                 for item in chosen:
                     item.attempts += 1
                     item.state = Item.State.RUNNING
-                    item.next_try_at = None
-                Item.objects.bulk_update(chosen, ["attempts", "state", "next_try_at"])
+                    item.next_try_at = item.finished_at = None
+                    item.started_at = timezone.now()
+                Item.objects.bulk_update(chosen, ["attempts", "state", "next_try_at", "started_at", "finished_at"])
                 return chosen
         fail(
             lease=lease,

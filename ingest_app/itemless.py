@@ -76,7 +76,7 @@ def _fail(lease: Lease, detail: str, code: str) -> None:
         _end(job, Job.State.FAILED)
         # Of a sync that ended before its time.
         unfinished = Item.objects.filter(job=job, state__in=(Item.State.QUEUED, Item.State.RUNNING))
-        unfinished.update(state=Item.State.CANCELLED)
+        unfinished.update(state=Item.State.CANCELLED, finished_at=timezone.now())
         drop_useless_payloads(job=job)
         job.error = detail
         job.code = code

@@ -77,6 +77,8 @@ class Job(models.Model):
         EMPTY = "empty", "Empty"
         INDEX = "index", "Vector index"
         RECLAIM = "reclaim", "Reclaim space"
+        IMPORT = "import", "Import"
+        COPY = "copy", "Copy"
 
     WITH_ITEMS = (Kind.INGEST, Kind.SYNC, Kind.RECHUNK)
 
@@ -116,6 +118,8 @@ class Job(models.Model):
     step = models.TextField(blank=True)
     total = models.BigIntegerField(default=0)
     done = models.BigIntegerField(default=0)
+    #: What was asked for, by name, where the kind alone does not say it.
+    options = models.JSONField(null=True, blank=True)
     #: What came of it, by name; null until then.
     result = models.JSONField(null=True, blank=True)
     #: Why it failed as a whole.
@@ -149,6 +153,11 @@ class Job(models.Model):
             ),
             models.UniqueConstraint(
                 fields=("kind",), name="job_one_reclaim", condition=models.Q(kind="reclaim", finished_at__isnull=True)
+            ),
+            models.UniqueConstraint(
+                fields=("collection",),
+                name="job_one_import",
+                condition=models.Q(kind="import", finished_at__isnull=True),
             ),
         ]
         indexes = [
@@ -206,6 +215,10 @@ class Item(models.Model):
     attempts = models.PositiveIntegerField(default=0)
     #: It is not tried before; null means at once.
     next_try_at = models.DateTimeField(null=True, blank=True)
+    #: When the last attempt began; null before the first, and where a version that did not keep it made the row.
+    started_at = models.DateTimeField(null=True, blank=True)
+    #: When it got its outcome; null until then.
+    finished_at = models.DateTimeField(null=True, blank=True)
     chunks = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True)
     code = models.CharField(max_length=64, blank=True)
@@ -231,3 +244,22 @@ class Payload(models.Model):
 
     def __str__(self) -> str:
         return f"payload of item {self.item_id}"
+
+
+class UploadPart(models.Model):
+    """A piece of the file that a job of the kind `import` reads, in the database so that any worker finds it.
+
+    All pieces but the last are of one size. They go when the job ends.
+    """
+
+    job = models.ForeignKey(Job, on_delete=models.DO_NOTHING, db_constraint=False, related_name="parts", db_index=False)
+    #: Place in the file, from 0.
+    ordinal = models.PositiveIntegerField()
+    content = models.BinaryField()
+
+    class Meta:
+        ordering = ("ordinal",)
+        constraints = [models.UniqueConstraint(fields=("job", "ordinal"), name="uploadpart_job_ordinal")]
+
+    def __str__(self) -> str:
+        return f"part {self.ordinal} of job {self.job_id}"

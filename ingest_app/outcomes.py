@@ -64,13 +64,14 @@ def next_try(*, lease: Lease) -> datetime | None:
 def fail(*, lease: Lease, item: Item, detail: str, code: str) -> None:
     """Record the failure on the item and on its document; what was searchable before stays so."""
     item.state = Item.State.FAILED
+    item.finished_at = timezone.now()
     item.error = detail
     item.code = code
     with transaction.atomic():
         # Collection before job, as every write: the other way round two of them wait for each other.
         lock_collection(collection_id=lease.collection_id)
         job = hold(lease=lease)
-        item.save(update_fields=["state", "error", "code"])
+        item.save(update_fields=["state", "finished_at", "error", "code"])
         if taken_names(collection_id=lease.collection_id, origin=item.origin, names=[item.source]):
             return  # the document of this name is another connector's
         document, _created = Document.objects.get_or_create(

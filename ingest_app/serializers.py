@@ -56,6 +56,8 @@ class ItemSerializer(serializers.Serializer[Any]):
     state = serializers.ChoiceField(choices=Item.State.choices)
     chunks = serializers.IntegerField()
     attempts = serializers.IntegerField(help_text="How often it was begun.")
+    started_at = serializers.DateTimeField(allow_null=True, help_text="When the last attempt began.")
+    finished_at = serializers.DateTimeField(allow_null=True)
     next_try_at = serializers.DateTimeField(
         allow_null=True, help_text="It failed for a cause that may pass, and is tried again then."
     )
@@ -163,6 +165,8 @@ def present_job(report: JobReport) -> dict[str, Any]:
                 "state": item.state,
                 "chunks": item.chunks,
                 "attempts": item.attempts,
+                "started_at": item.started_at,
+                "finished_at": item.finished_at,
                 "next_try_at": item.next_try_at,
                 "error": item.error or None,
                 "code": item.code or None,

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from access_app.audit import record
 from core_app.errors import Conflict
+from ingest_app.cures import LASTING
 from ingest_app.dispatching import dispatch
-from ingest_app.models import Item, Job, Payload
+from ingest_app.models import Item, Job, Payload, UploadPart
+
+#: Jobs that are begun anew where they were begun.
+NEVER_RETRIED: Mapping[str, Conflict] = MappingProxyType(
+    {
+        Job.Kind.SYNC: Conflict(
+            "Run its connector again: what is indexed and has not changed is skipped.", code="run_connector"
+        ),
+        Job.Kind.IMPORT: Conflict("Import the file again: what is stored by now is skipped.", code="import_again"),
+        Job.Kind.COPY: Conflict("Copy the collection again.", code="copy_again"),
+    }
+)
 
 
 def cancel_job(*, job: Job) -> Job:
@@ -34,7 +49,7 @@ def cancel_job(*, job: Job) -> Job:
 def finish_cancelled(*, job: Job) -> None:
     """Mark a job and what is left of it as cancelled; the caller holds the row and saves it."""
     unfinished = (Item.State.QUEUED, Item.State.RUNNING)
-    Item.objects.filter(job=job, state__in=unfinished).update(state=Item.State.CANCELLED)
+    Item.objects.filter(job=job, state__in=unfinished).update(state=Item.State.CANCELLED, finished_at=timezone.now())
     job.state = Job.State.CANCELLED
     job.step = ""
     job.lease_token = job.lease_expires_at = job.next_try_at = None
@@ -43,16 +58,18 @@ def finish_cancelled(*, job: Job) -> None:
 
 
 def drop_useless_payloads(*, job: Job) -> None:
-    """A sync reads its files anew the next time: once it has ended, what is left of them is of no use."""
+    """What is of no use once a job has ended: a sync reads its files anew, and an imported file is sent anew."""
     if job.kind == Job.Kind.SYNC:
         Payload.objects.filter(item__job=job).delete()
+    if job.kind == Job.Kind.IMPORT:
+        UploadPart.objects.filter(job=job).delete()
 
 
 def can_be_retried(*, job: Job) -> bool:
     """Whether the job has ended and something of it failed or was cancelled that could still be done."""
     if job.finished_at is None:
         return False
-    if job.kind == Job.Kind.SYNC:
+    if job.kind in NEVER_RETRIED:
         return False
     if not job.has_items:
         return job.state in (Job.State.FAILED, Job.State.CANCELLED)
@@ -70,14 +87,21 @@ def retry_job(*, job: Job, ordinal: int | None = None) -> Job:
             job = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
             if job.finished_at is None:
                 raise Conflict("The job has not ended yet. Wait for it or cancel it first.", code="job_running")
-            if job.kind == Job.Kind.SYNC:
-                raise Conflict(
-                    "Run its connector again: what is indexed and has not changed is skipped.", code="run_connector"
-                )
+            if job.kind in NEVER_RETRIED:
+                refused = NEVER_RETRIED[job.kind]
+                raise Conflict(refused.detail, code=refused.code)
             items = _items_to_retry(job) if ordinal is None else _items_to_retry(job).filter(ordinal=ordinal)
             if not can_be_retried(job=job) or (ordinal is not None and not items.exists()):
                 raise Conflict("Nothing of the job failed that could be tried again.", code="nothing_to_retry")
-            items.update(state=Item.State.QUEUED, attempts=0, next_try_at=None, error="", code="")
+            items.update(
+                state=Item.State.QUEUED,
+                attempts=0,
+                next_try_at=None,
+                started_at=None,
+                finished_at=None,
+                error="",
+                code="",
+            )
             _queue(job)
             record("job.retried", job, after=None if ordinal is None else {"item": ordinal})
             transaction.on_commit(lambda: dispatch(job_id=str(job.pk), kind=job.kind))
@@ -88,14 +112,14 @@ def retry_job(*, job: Job, ordinal: int | None = None) -> Job:
 
 def retriable_items(*, job: Job) -> frozenset[int]:
     """The places of the items that can be tried again one by one; none before the job has ended."""
-    if job.finished_at is None or job.kind == Job.Kind.SYNC or not job.has_items:
+    if job.finished_at is None or job.kind in NEVER_RETRIED or not job.has_items:
         return frozenset()
     return frozenset(_items_to_retry(job).values_list("ordinal", flat=True))
 
 
 def _items_to_retry(job: Job) -> QuerySet[Item]:
     """What ended badly and could still be done: the bytes of a file are kept until it is indexed."""
-    items = Item.objects.filter(job=job, state__in=(Item.State.FAILED, Item.State.CANCELLED))
+    items = Item.objects.filter(job=job, state__in=(Item.State.FAILED, Item.State.CANCELLED)).exclude(code__in=LASTING)
     return items.filter(payload__isnull=False) if job.kind == Job.Kind.INGEST else items
 
 

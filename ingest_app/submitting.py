@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
 
 from access_app.audit import record
 from collections_app.models import Collection
@@ -50,7 +51,7 @@ def submit(*, collection_name: str, sources: Sequence[Source], refuse_unsupporte
     if len(sources) > limit:
         raise InvalidInput(f"Send at most {limit} files or texts in one request.", code="too_many_files")
     sources = [replace(source, name=clean_text(source.name)) for source in sources]
-    _check_room(sources)
+    check_room(files=len(sources), size=sum(len(source.content) for source in sources))
     collection = get_or_create_default(name=collection_name)
     _check_embeddable(collection)
     problems = find_problems(sources)
@@ -70,18 +71,17 @@ def submit(*, collection_name: str, sources: Sequence[Source], refuse_unsupporte
     return job
 
 
-def _check_room(sources: Sequence[Source]) -> None:
-    """Raise Unavailable while so much waits that the database would only fill up."""
+def check_room(*, files: int, size: int) -> None:
+    """Raise Unavailable while so much waits that so many files more, of `size` bytes, would only fill the disk."""
     section = app_settings().ingestion
     with connection.cursor() as cursor:
         cursor.execute(statement("ingest_app", "waiting"))
-        files, waiting_bytes = cursor.fetchone()
-    given = sum(len(source.content) for source in sources)
-    is_full = files + len(sources) > section.max_waiting_files or waiting_bytes + given > section.max_waiting_bytes
+        waiting, waiting_bytes = cursor.fetchone()
+    is_full = waiting + files > section.max_waiting_files or waiting_bytes + size > section.max_waiting_bytes
     # What is too much by itself is let in while nothing waits: it would never find room.
-    if files and is_full:
+    if waiting and is_full:
         raise Unavailable(
-            f"{files:,} files wait to be indexed already. Send these later, or start more workers.",
+            f"{waiting:,} files wait to be indexed already. Send these later, or start more workers.",
             code="queue_full",
             retry_after_seconds=RETRY_AFTER_SECONDS,
         )
@@ -139,6 +139,7 @@ def add_item(*, job: Job, ordinal: int, source: Source, problem: RagsiteError | 
         origin=source.origin,
         depth=depth,
         state=Item.State.FAILED if problem else Item.State.QUEUED,
+        finished_at=timezone.now() if problem else None,
         error=problem.detail if problem else "",
         code=problem.code if problem else "",
     )

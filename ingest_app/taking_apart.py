@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from django.db import transaction
 from django.db.models import Max
+from django.utils import timezone
 
 from collections_app.models import Collection, Document
 from collections_app.services import lock_collection, touch
@@ -51,8 +52,9 @@ def take_apart(*, lease: Lease, item: Item, content: bytes, parser: ParserProces
             add_item(job=job, ordinal=ordinal, source=source, problem=problem, depth=item.depth + 1)
             ordinal += 1
         item.state = Item.State.SUCCEEDED
+        item.finished_at = timezone.now()
         item.error, item.code = "", UNPACKED
-        item.save(update_fields=["state", "error", "code"])
+        item.save(update_fields=["state", "finished_at", "error", "code"])
         drop_payloads(item=item, job=job)
 
 

@@ -14,6 +14,7 @@ from ingest_app.api import (
     SourcesView,
 )
 from ingest_app.chunking_api import ChunkingPreviewView, ChunkingView
+from ingest_app.cloning_api import CloneView
 from ingest_app.connectors_api import ConnectorRunView, ConnectorsView, ConnectorView
 from ingest_app.exchange_api import ExportView, ImportView
 from ingest_app.language_api import LanguageView
@@ -21,6 +22,7 @@ from ingest_app.language_api import LanguageView
 urlpatterns = [
     # Stands before `collections/<name>/documents/<document_id>`: DELETE here empties the collection.
     path("collections/<str:name>/documents/all", EmptyingView.as_view(), name="empty"),
+    path("collections/<str:name>/clone", CloneView.as_view(), name="collection-clone"),
     path("api/rag/collections/<str:name>/documents", DocumentsView.as_view(), name="ingest"),
     path("api/rag/collections/<str:name>/chunking", ChunkingView.as_view(), name="chunking"),
     path("api/rag/collections/<str:name>/chunking/preview", ChunkingPreviewView.as_view(), name="chunking-preview"),

@@ -13,6 +13,9 @@ EMBEDDERS = {
     "hashing": "inference_app.hashing.HashingEmbedder",
 }
 
+#: Copies those of one collection to its copy.
+TEST_CASES = "search_app.testcase_copying.copy_test_cases"
+
 CHAT_MODELS = {
     "openai": "inference_app.chat.openai_chat.OpenAiChat",
     "ollama": "inference_app.chat.openai_chat.OpenAiChat",

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 
 from core_app.ports import Bm25, DenseFound, IndexedChunk, IndexState, LexicalFound, Prepared, Space, TermShare, Vectors
 from core_app.where import Where
-from stores_app import compaction, dense, index_upkeep, keywords, nearest, words
+from stores_app import compaction, coverage, dense, index_upkeep, keywords, nearest, words
 from stores_app.lexical.languages import LANGUAGES, checked
 from stores_app.lexical.marking import marks
 from stores_app.lexical.worker import Analysis, AnalysisWorker
@@ -110,6 +110,16 @@ class PgVectorStore:
         """Take all chunks of a collection out of the index, in every generation."""
         dense.empty(collection_id=collection_id)
         words.forget(collection_id=collection_id)
+
+    def count_without_vectors(self, *, generations: Mapping[int, int | None]) -> dict[int, int]:
+        """How many chunks of each collection have no vector in the generation beside it; all where there is none."""
+        return coverage.count_without_vectors(generations=generations)
+
+    def without_vectors(self, *, collection_id: int, generation_id: int | None, after: int, limit: int) -> list[int]:
+        """The keys of the next of them, ascending."""
+        return coverage.chunks_without_vectors(
+            collection_id=collection_id, generation_id=generation_id, after=after, limit=limit
+        )
 
     def reword(self, *, collection_id: int, language: str, texts: Mapping[int, str]) -> None:
         """Index words of stored chunks, by chunk id, in a language that is not searched yet. Raises InvalidInput.

@@ -1,8 +1,9 @@
-"""Chunks can be disabled and edited. Reads no row."""
+"""Chunks can be disabled and edited. Reads no row, and waits for nobody while others wait behind it."""
 
 import django.db.models.deletion
 from django.db import migrations, models
 
+from core_app.migrating import lock_tables
 from core_app.sql import migration_sql
 
 
@@ -10,6 +11,7 @@ class Migration(migrations.Migration):
     dependencies = [("collections", "0007_wanted_language")]
 
     operations = [
+        lock_tables("collections_chunk", "collections_generation"),
         migrations.AddField("chunk", "disabled_at", models.DateTimeField(blank=True, null=True)),
         migrations.AddField("chunk", "edited_at", models.DateTimeField(blank=True, null=True)),
         migrations.AddField("chunk", "original_text", models.TextField(blank=True, null=True)),

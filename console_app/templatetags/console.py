@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 
 from collections_app.models import Document
 from ingest_app.cures import UNKNOWN, cure_of
+from ingest_app.models import Job
 
 register = template.Library()
 
@@ -76,6 +77,17 @@ def ago(at: datetime.datetime) -> str:
     # In Django's words for what is past: in other languages they differ from those for a time by itself.
     since = timesince(at, depth=1, time_strings=NaturalTimeFormatter.past_substrings)
     return _("just now") if since.startswith("0") else _("%(delta)s ago") % {"delta": since}
+
+
+@register.filter
+def took(job: Job) -> str:
+    """How long a job ran, for people; empty before it began and while it runs."""
+    if job.started_at is None or job.finished_at is None:
+        return ""
+    seconds = (job.finished_at - job.started_at).total_seconds()
+    if seconds < 60:
+        return _("%(seconds)s s") % {"seconds": f"{seconds:.1f}"}
+    return _("%(minutes)s min %(seconds)s s") % {"minutes": f"{seconds // 60:.0f}", "seconds": f"{seconds % 60:.0f}"}
 
 
 @register.filter

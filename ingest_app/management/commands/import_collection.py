@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from core_app.errors import RagsiteError
 from ingest_app.exchange_rows import Report
 from ingest_app.exchange_target import Way
-from ingest_app.importing import check_import, import_in_batches
+from ingest_app.importing import Watch, check_import, import_in_batches
 
 
 class Command(BaseCommand):
@@ -31,7 +31,7 @@ class Command(BaseCommand):
                 if dry_run:
                     self._show(check_import(name=name, stream=stream, bounded=False))
                     return
-                report = import_in_batches(name=name, stream=stream, told=self._progress)
+                report = import_in_batches(name=name, stream=stream, watch=Watch(stored=self._progress))
         except RagsiteError as error:
             first = "".join(f"\n  {line}: {reasons[0]}" for line, reasons in (error.errors or {}).items())
             raise CommandError(error.detail + first) from None

@@ -47,8 +47,9 @@ def walk(client: Client) -> None:
     walk_parents(client, chunking)
     client.delete("/api/rag/collections/docs/sources?source=a.md")
     client.post(f"/api/rag/jobs/{first['id']}/cancel")
-    client.post(f"/api/rag/jobs/{first['id']}/retry")
     queued = client.post(ingest, {"documents": [{"source": "b", "text": "Rye."}]}, JSON).json()
+    client.post(f"/api/rag/jobs/{queued['id']}/cancel")
+    assert client.post(f"/api/rag/jobs/{queued['id']}/retry").status_code == 202
     client.post(f"/api/rag/jobs/{queued['id']}/cancel")
     client.delete("/collections/docs")
     walk_storage(client)

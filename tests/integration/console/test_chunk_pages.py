@@ -16,7 +16,7 @@ from collections_app.changing import change_chunk
 from collections_app.disabling import set_disabled
 from collections_app.models import Chunk, Document, DocumentText
 from collections_app.services import create_collection
-from ingest_app.models import Job
+from ingest_app.models import Connector, Job
 from search_app.services import search
 from tests.integration.console.conftest import Login, Rows
 from tests.integration.ingest.filling import fill, ingest, work_off
@@ -217,6 +217,24 @@ def test_a_document_is_ingested_again(root: Client, duck: Chunk) -> None:
     assert Chunk.objects.get().text == OLD
     refused = root.post(address, {"reread": ""}, follow=True).content.decode()
     assert "No connector of this collection brought it" in refused
+
+
+def test_reading_its_source_again_takes_running_connectors(login: Login, duck: Chunk) -> None:
+    document = Document.objects.get(chunks=duck)
+    collection = document.collection
+    made = Connector.objects.create(collection=collection, kind="urls", urls=["https://example.org/"], origin="urls:1")
+    Document.objects.filter(pk=document.pk).update(origin=made.origin)
+    address = f"/admin/collections/document/{document.pk}/"
+    uploader = login(*VIEW, "collections.view_collection", "ingest.add_job")
+    page = uploader.get(f"{address}change/").content.decode()
+    assert "Cut and embed anew" in page
+    assert "Read its source again" not in page
+    assert uploader.post(f"{address}again/", {"reread": ""}).status_code == 403
+    assert not Job.objects.filter(kind="sync").exists()
+    runner = login(*VIEW, "collections.view_collection", "ingest.add_job", "ingest.view_connector")
+    assert "Read its source again" in runner.get(f"{address}change/").content.decode()
+    assert runner.post(f"{address}again/", {"reread": ""}).status_code == 302
+    assert Job.objects.filter(kind="sync", connector=made).count() == 1
 
 
 def test_the_pages_take_few_queries(root: Client, duck: Chunk, rows: Rows) -> None:

@@ -6,16 +6,20 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
+from collections_app import cloning
 from collections_app.describing import LONGEST_DESCRIPTION, describe_collection, metadata_changes
-from collections_app.models import Alias, Collection, Generation
-from console_app import collections_admin
+from collections_app.models import Alias, Chunk, Collection, Generation
 from core_app.errors import InvalidInput, Unavailable
 from core_app.wiring import embedder
+from ingest_app.models import Job
 from search_app import capabilities as asked
 from search_app.capabilities import capabilities
 from search_app.legs import _is_embedded
+from search_app.models import TestCase
 from tests.integration.console.conftest import Login, Rows
 
 pytestmark = pytest.mark.django_db
@@ -155,6 +159,16 @@ class TestSettings:
             describe_collection(name="handbook", description="x" * (LONGEST_DESCRIPTION + 1))
 
 
+def test_only_the_pages_that_show_totals_count_them(root: Client, rows: Rows) -> None:
+    def counts(part: str) -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert root.get(page(rows, part) if part else "/admin/collections/collection/").status_code == 200
+        return sum('COUNT(U0."id") AS "total"' in found["sql"] for found in captured)
+
+    assert [counts(part) for part in ("", "change", "delete")] == [1, 1, 1]
+    assert [counts(part) for part in ("settings", "clone", "coverage", "chunking", "language", "fields")] == [0] * 6
+
+
 class TestCopies:
     def test_a_copy_is_made_and_opened(self, root: Client, rows: Rows) -> None:
         made = Collection.objects.create(name="empty", store="pgvector")
@@ -169,10 +183,32 @@ class TestCopies:
     def test_what_cannot_be_copied_says_why(self, root: Client, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
         refused = root.post(page(rows, "clone"), {"name": "second"}).content.decode()
         assert "have no vectors" in refused
-        monkeypatch.setattr(collections_admin, "MOST_CHUNKS", 0)
-        too_large = root.get(page(rows, "clone")).content.decode()
-        assert "the most that are copied at once" in too_large
-        assert "Copy this collection" not in too_large
+
+    def test_a_large_one_is_copied_by_a_job(self, root: Client, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert "so a job copies it" not in root.get(page(rows, "clone")).content.decode()
+        monkeypatch.setattr(cloning, "MOST_CHUNKS", 0)
+        assert "so a job copies it" in root.get(page(rows, "clone")).content.decode()
+        answer = root.post(page(rows, "clone"), {"name": "second", "filters": "on"})
+        job = Job.objects.get(kind="copy")
+        assert answer["Location"] == f"/admin/ingest/job/{job.pk}/change/"
+        assert job.options is not None
+        assert (job.collection, job.options["name"]) == (rows.collection, "second")
+        assert (job.options["filters"], job.options["test_cases"]) == (True, False)
+        assert not Collection.objects.filter(name="second").exists()
+        assert "Another job makes" in root.post(page(rows, "clone"), {"name": "second"}).content.decode()
+
+    def test_test_cases_go_along_for_whoever_sees_them(self, login: Login, root: Client, rows: Rows) -> None:
+        assert "Copy its test cases" in root.get(page(rows, "clone")).content.decode()
+        needed = [
+            f"collections.{what}" for what in ("view_collection", "add_collection", "view_document", "view_chunk")
+        ]
+        blind = login(*needed)
+        assert "Copy its test cases" not in blind.get(page(rows, "clone")).content.decode()
+        Chunk.objects.all().delete()
+        assert blind.post(page(rows, "clone"), {"name": "second", "test_cases": "on"}).status_code == 302
+        assert not TestCase.objects.filter(collection__name="second").exists()
+        root.post(page(rows, "clone"), {"name": "third", "test_cases": "on"})
+        assert TestCase.objects.filter(collection__name="third").count() == 1
 
 
 class TestCapabilities:

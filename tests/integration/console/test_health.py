@@ -6,7 +6,7 @@ import datetime
 import re
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -57,7 +57,7 @@ class Workers:
 
 
 def states(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> dict[str, State]:
-    monkeypatch.setattr(asked, "_inspect", lambda: workers)
+    monkeypatch.setattr(asked, "_inspect", lambda *_: workers)
     return {check.part: check.state for check in asked.check_broker_and_workers()}
 
 
@@ -84,6 +84,32 @@ def test_a_worker_that_holds_a_job_is_not_missed(monkeypatch: pytest.MonkeyPatch
 def test_a_scheduler_that_sends_nothing_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert states(Workers(ALL_QUEUES, planning=False), monkeypatch)["beat"] is State.BAD
     assert states(Workers(["default"]), monkeypatch)["beat"] is State.UNKNOWN
+
+
+def test_all_are_asked_at_once_and_then_those_who_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both questions to all stand open at a time; the second look asks the one worker that can know."""
+    together = threading.Barrier(2, timeout=10)
+    named: list[list[str]] = []
+
+    class Waiting(Workers):
+        def active_queues(self) -> dict[str, list[dict[str, Any]]] | None:
+            together.wait()
+            return super().active_queues()
+
+        def stats(self) -> dict[str, dict[str, Any]]:
+            if not named[-1]:
+                together.wait()
+            return super().stats()
+
+    workers = Waiting(ALL_QUEUES)
+
+    def inspect(asked_for: Sequence[str] = ()) -> Workers:
+        named.append(list(asked_for))
+        return workers
+
+    monkeypatch.setattr(asked, "_inspect", inspect)
+    assert {check.state for check in asked.check_broker_and_workers()} == {State.GOOD}
+    assert named == [[], [], ["control@here"]]
 
 
 def test_a_broker_that_hangs_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +217,7 @@ def test_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_part_has_a_name_and_each_state_a_word(root: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asked, "_inspect", lambda: Workers(["control"]))
+    monkeypatch.setattr(asked, "_inspect", lambda *_: Workers(["control"]))
     page = root.get("/admin/collections/collection/home/health/").content.decode()
     assert set(re.findall(r'data-part="(\w+)"', page)) == set(shown.NAMES)
     assert set(shown.WORDS) == set(shown.TONES) == set(State)
@@ -201,7 +227,7 @@ def test_each_part_has_a_name_and_each_state_a_word(root: Client, monkeypatch: p
 
 
 def test_links_lead_only_where_one_may_go(login: Login, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asked, "_inspect", lambda: Workers(ALL_QUEUES))
+    monkeypatch.setattr(asked, "_inspect", lambda *_: Workers(ALL_QUEUES))
     page = login("ingest.view_job").get("/admin/collections/collection/home/health/").content.decode()
     assert 'href="/admin/ingest/job/"' in page
     assert 'href="/admin/search/querylog/"' not in page

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models import Func, QuerySet, TextField
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -104,6 +105,35 @@ def test_counting_that_takes_too_long_says_so(root: Client, rows: Rows, monkeypa
     monkeypatch.setattr(home_parts, "COUNT_SECONDS", 0.05)
     monkeypatch.setattr(home_parts, "count_without_vectors", slow)
     assert "not counted" in root.get(f"{PARTS}/coverage/").content.decode()
+
+
+def test_documents_that_take_too_long_to_count_are_said_to_be_not_counted(
+    root: Client, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(**_: object) -> dict[int, int]:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(5)")
+        return {}
+
+    monkeypatch.setattr(home_parts, "COUNT_SECONDS", 0.05)
+    monkeypatch.setattr(home_parts, "coverage_of", slow)
+    assert root.get(f"{PARTS}/coverage/").content.decode().count("not counted") == 3
+
+
+def test_documents_that_take_too_long_to_find_are_told(
+    root: Client, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*, collection: Collection) -> QuerySet[Document]:
+        return Document.objects.annotate(late=Func(5.0, function="pg_sleep", output_field=TextField()))
+
+    there = f"/admin/collections/collection/{rows.collection.pk}/coverage/"
+    assert "Looking for them took too long" not in root.get(there).content.decode()
+    monkeypatch.setattr("console_app.coverage.SEARCH_SECONDS", 0.05)
+    for name, found in (("without_chunks", 1), ("failed", 2)):
+        monkeypatch.setattr(f"console_app.coverage.{name}", slow)
+        page = root.get(there).content.decode()
+        assert page.count("Looking for them took too long") == found
+        assert rows.chunk.external_id in page
 
 
 def test_chunks_without_vectors_are_paged_by_key(root: Client, rows: Rows) -> None:

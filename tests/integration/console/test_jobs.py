@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 
 import pytest
 from django.db import connection
@@ -10,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from collections_app.models import Collection, Document
+from collections_app.models import Collection
 from collections_app.services import create_collection
 from core_app.errors import Conflict
 from ingest_app.history import history
@@ -22,6 +23,8 @@ from tests.integration.console.conftest import Login, Rows
 
 pytestmark = pytest.mark.django_db
 
+LIST = "/admin/ingest/job/"
+
 
 def never() -> bool:
     return False
@@ -29,13 +32,14 @@ def never() -> bool:
 
 @pytest.fixture
 def job(db: None) -> Job:
-    """One that has ended: the first file is fine, the others are empty."""
+    """One that has ended: the first file is fine, of the others the server failed."""
     create_collection(name="staff")
     sources = [
         Source(name=name, content=content, is_text=True) for name, content in (("a", b"Tea."), ("b", b" "), ("c", b" "))
     ]
     made = submit(collection_name="staff", sources=sources)
     run_job(job_id=made.pk, stopping=never)
+    Item.objects.filter(job=made, state="failed").update(code="server_error")
     return Job.objects.get(pk=made.pk)
 
 
@@ -45,11 +49,11 @@ def states(job: Job) -> list[str]:
 
 def test_a_failed_file_shows_what_helps_and_a_button(root: Client, login: Login, job: Job) -> None:
     page = root.get(f"/admin/ingest/job/{job.pk}/change/").content.decode()
-    assert page.count("Check that the right file was chosen") == 2
+    assert page.count("Retry once it is mended") == 2
     assert page.count("Retry this file") == 2
     assert 'Retry this file<bdi class="rs-hidden">b</bdi>' in page
     looking = login("ingest.view_job").get(f"/admin/ingest/job/{job.pk}/change/").content.decode()
-    assert "Check that the right file was chosen" in looking
+    assert "Retry once it is mended" in looking
     assert "Retry this file" not in looking
 
 
@@ -95,6 +99,7 @@ def test_the_log_tells_what_happened_in_order(root: Client, job: Job) -> None:
     assert [event.says.split(".")[0] for event in events] == [
         "Created",
         "A worker began",
+        *["Begun"] * 3,
         "Failed",  # an empty file fails while it is read, which is before another is written
         "Failed",
         "Indexed",
@@ -105,16 +110,71 @@ def test_the_log_tells_what_happened_in_order(root: Client, job: Job) -> None:
     assert times == sorted(times)
     page = root.get(f"/admin/ingest/job/{job.pk}/log/").content.decode()
     assert "Partly failed" not in page.split("Ended: ")[0].split("<table")[1]
-    assert page.count("<time ") == 6
+    assert page.count("<time ") == 9
 
 
-def test_a_time_that_is_not_the_jobs_is_not_told(root: Client, job: Job) -> None:
-    Document.objects.filter(source="b").update(updated_at=timezone.now() + datetime.timedelta(hours=1))
-    Document.objects.filter(source="c").update(updated_at=job.created_at - datetime.timedelta(hours=1))
+def test_files_of_an_older_version_have_no_time_of_their_own(root: Client, job: Job) -> None:
+    Item.objects.filter(job=job, source__in="bc").update(started_at=None, finished_at=None)
     found = {event.source: event.at for event in history(job=job, items=list(job.items.all())) if event.source}
     assert found["a"] is not None
     assert (found["b"], found["c"]) == (None, None)
     assert root.get(f"/admin/ingest/job/{job.pk}/log/").content.decode().count("time not kept") == 2
+
+
+def test_times_of_a_file_are_those_of_its_last_attempt(job: Job) -> None:
+    first = Item.objects.get(job=job, ordinal=1)
+    assert first.started_at is not None
+    assert first.finished_at is not None
+    assert job.created_at <= first.started_at <= first.finished_at
+    retry_job(job=job, ordinal=1)
+    waiting = Item.objects.get(job=job, ordinal=1)
+    assert (waiting.started_at, waiting.finished_at) == (None, None)
+    cancel_job(job=job)
+    ended = Item.objects.get(job=job, ordinal=1)
+    assert ended.started_at is None
+    assert ended.finished_at
+    assert ended.finished_at > first.finished_at
+
+
+def test_a_file_that_fails_for_ever_offers_no_retry(root: Client, job: Job) -> None:
+    Item.objects.filter(job=job, ordinal=1).update(code="empty_file")
+    page = root.get(f"/admin/ingest/job/{job.pk}/change/").content.decode()
+    assert page.count("Retry this file") == 1
+    assert "Retry what failed" in page
+    Item.objects.filter(job=job, ordinal=2).update(code="encrypted")
+    page = root.get(f"/admin/ingest/job/{job.pk}/change/").content.decode()
+    assert "Retry" not in page
+    assert page.count("What helps:") == 2
+
+
+def test_pages_of_jobs_begin_at_a_key(root: Client, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of one moment, too, are each on one page, and what comes meanwhile moves none of them."""
+    monkeypatch.setattr("console_app.job_list.PAGE_SIZE", 2)
+    ended = {"kind": "rechunk", "state": "succeeded", "finished_at": timezone.now()}
+    made = Job.objects.bulk_create(Job(collection=job.collection, **ended) for _ in range(5))
+    Job.objects.filter(pk__in=[row.pk for row in made[:4]]).update(created_at=job.created_at)
+    wanted = [str(key) for key in Job.objects.order_by("-created_at", "-id").values_list("pk", flat=True)]
+    seen, address, back = [], LIST, ""
+    while address:
+        page = root.get(address).content.decode()
+        seen += re.findall(r"/admin/ingest/job/([0-9a-f-]{36})/change/", page)
+        if address == LIST:
+            Job.objects.create(collection=job.collection)
+        back = found[1] if (found := re.search(r'rel="prev" href="([^"]+)"', page)) else ""
+        address = LIST + found[1] if (found := re.search(r'rel="next" href="([^"]+)"', page)) else ""
+    assert seen == wanted
+    page = root.get(LIST + back).content.decode()
+    assert re.findall(r"/admin/ingest/job/([0-9a-f-]{36})/change/", page) == wanted[2:4]
+
+
+def test_the_list_of_jobs_is_narrowed_and_survives_any_key(root: Client, job: Job) -> None:
+    assert str(job.pk) in root.get(f"{LIST}?state__exact=partial&kind__exact=ingest").content.decode()
+    none = root.get(f"{LIST}?state__exact=failed").content.decode()
+    assert str(job.pk) not in none
+    assert "No job fits" in none
+    for wrong in ("x", "-1", "9" * 56, "9" * 400, "²"):
+        assert root.get(f"{LIST}?after={wrong}").status_code == 200
+    assert str(job.pk) not in root.get(f"{LIST}?kind__exact=nonsense").content.decode()
 
 
 def test_the_log_of_a_job_that_goes_on(db: None) -> None:
@@ -129,11 +189,32 @@ def test_the_log_of_a_job_that_goes_on(db: None) -> None:
     assert said[-1] == ("", "Will be tried again.")
 
 
-def test_jobs_are_filtered_by_state_and_never_counted_to_their_end(root: Client, rows: Rows, job: Job) -> None:
-    listed = "/admin/ingest/job/"
-    assert str(job.pk) in root.get(f"{listed}?state__exact=partial").content.decode()
-    assert str(rows.job.pk) not in root.get(f"{listed}?state__exact=partial").content.decode()
+def test_jobs_are_filtered_by_state_and_never_counted(root: Client, rows: Rows, job: Job) -> None:
+    assert str(job.pk) in root.get(f"{LIST}?state__exact=partial").content.decode()
+    assert str(rows.job.pk) not in root.get(f"{LIST}?state__exact=partial").content.decode()
     with CaptureQueriesContext(connection) as captured:
-        root.get(listed)
-    counts = [found["sql"] for found in captured if "COUNT(*)" in found["sql"] and "LIMIT 10000" in found["sql"]]
-    assert counts
+        root.get(LIST)
+    listing = [found["sql"] for found in captured if 'FROM "ingest_job"' in found["sql"]]
+    assert not [sql for sql in listing if "OFFSET" in sql or "SELECT COUNT(*) FROM" in sql]
+    assert any("LIMIT 51" in sql for sql in listing)
+
+
+def test_a_copy_is_opened_from_the_page_of_its_job_by_whoever_reaches_it(login: Login, root: Client) -> None:
+    source, copy = create_collection(name="tea"), create_collection(name="tea-copy")
+    made = Job.objects.create(
+        kind="copy",
+        collection=source,
+        state="succeeded",
+        finished_at=timezone.now(),
+        options={"name": "tea-copy"},
+        result={"chunks": 12345, "collection_id": copy.pk},
+    )
+    there = f"/admin/ingest/job/{made.pk}/change/"
+    opens = f'href="/admin/collections/collection/{copy.pk}/change/"'
+    page = root.get(there).content.decode()
+    assert opens in page
+    assert "Its chunks: 12,345." in page
+    abilities = ("ingest.view_job", "collections.view_collection")
+    assert opens not in login(*abilities, collections=["tea"]).get(there).content.decode()
+    copy.delete()
+    assert opens not in root.get(there).content.decode()

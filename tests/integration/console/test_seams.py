@@ -13,6 +13,7 @@ from django.test import Client
 from access_app.audit import record
 from access_app.models import AuditEntry, User
 from access_app.services import create_key
+from collections_app.coverage import chunks_without_vectors
 from collections_app.disabling import set_disabled
 from collections_app.filters import save_filter
 from collections_app.models import Alias, Chunk, Collection
@@ -23,7 +24,6 @@ from core_app.errors import InvalidInput
 from search_app.judging import Judged
 from search_app.models import TestCase, TestRun
 from search_app.testcases import save_case
-from stores_app.coverage import chunks_without_vectors
 from tests.integration.console.conftest import Login, Rows
 from tests.integration.ingest.filling import ingest
 
@@ -83,8 +83,7 @@ def test_what_is_disabled_is_not_missing(tea: Collection) -> None:
     set_disabled(collection_name="team-tea", external_id=chunk.external_id, disabled=True)
     tea.refresh_from_db()
     assert [row.without_vectors for row in coverage_rows([tea])] == [0]
-    asked = {"collection_id": tea.pk, "generation_id": tea.active_generation_id}
-    assert chunks_without_vectors(**asked, after=0, limit=5) == []  # type: ignore[arg-type]
+    assert chunks_without_vectors(collection=tea, after=0, limit=5) == []
 
 
 def test_a_change_within_a_list_is_a_change(tea: Collection) -> None:

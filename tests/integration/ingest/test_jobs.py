@@ -294,6 +294,9 @@ def test_only_failed_items_are_tried_again(collection: Collection) -> None:
     assert states(job) == ["succeeded", "failed"]
     before = set(Chunk.objects.values_list("pk", flat=True))
     Payload.objects.filter(item__source="empty").update(content=b"now it has words")
+    with pytest.raises(Conflict, match="Nothing of the job failed that could be tried again"):
+        retry_job(job=job)  # the same bytes are as empty the next time
+    Item.objects.filter(source="empty").update(code="server_error")
     job = retry_job(job=job)
     assert (job.state, states(job)) == ("queued", ["succeeded", "queued"])
     run_job(job_id=job.pk, stopping=never)

@@ -9,12 +9,18 @@ from rest_framework.response import Response
 from access_app.api import ApiView
 from access_app.models import Verb
 from collections_app.api import ERRORS, CollectionSerializer, present
-from collections_app.cloning import clone_collection
-from core_app.api import StrictCharField, StrictSerializer
+from collections_app.cloning import Along
+from core_app.api import StrictBooleanField, StrictCharField, StrictSerializer
+from ingest_app.api import accepted
+from ingest_app.copy_jobs import start_copy
+from ingest_app.models import Job
+from ingest_app.serializers import JobSerializer
 
 
 class CloneSerializer(StrictSerializer):
     name = StrictCharField(trim_whitespace=False, max_length=512, help_text="Of the copy.")
+    filters = StrictBooleanField(default=True, help_text="Whether the filters that are kept with it are copied.")
+    test_cases = StrictBooleanField(default=True, help_text="Whether its test cases are, with what was judged.")
 
 
 class CloneView(ApiView):
@@ -26,16 +32,19 @@ class CloneView(ApiView):
         operation_id="clone_collection",
         summary="Copy a collection",
         description="With its documents, vectors, metadata and settings, as they are; its other names and connectors "
-        "stay with the original. All is copied or nothing, and at most 10,000 chunks and 10,000 documents.",
+        "stay with the original. All is copied or nothing. More than 10,000 chunks or documents are copied by a job: "
+        "the answer is 202, and the copy is there when the job has succeeded.",
         tags=["collections"],
         request=CloneSerializer,
-        responses={201: CollectionSerializer, **ERRORS},
+        responses={201: CollectionSerializer, 202: JobSerializer, **ERRORS},
     )
     def post(self, request: Request, name: str) -> Response:
         body = CloneSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        new_name = body.validated_data["name"]
+        asked = body.validated_data
         # Who reads the copy reads the original: a key that may only write it must not bring it within another's reach.
         self.caller.require(Verb.READ, name)
-        self.caller.require(Verb.WRITE, new_name)
-        return Response(present(clone_collection(name=name, new_name=new_name)), status=201)
+        self.caller.require(Verb.WRITE, asked["name"])
+        along = Along(filters=asked["filters"], test_cases=asked["test_cases"])
+        made = start_copy(name=name, new_name=asked["name"], along=along)
+        return accepted(made) if isinstance(made, Job) else Response(present(made), status=201)

@@ -1,0 +1,2 @@
+-- A key that no other collection gets.
+SELECT nextval('collections_collection_id_seq')

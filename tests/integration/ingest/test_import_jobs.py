@@ -1,0 +1,235 @@
+"""Imports too large for a request: a job stores them batch by batch, whoever dies, and nothing of the file is left."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from access_app.models import AuditEntry
+from collections_app.exporting import export_collection
+from collections_app.models import Chunk, Collection
+from collections_app.services import create_collection, delete_collection
+from core_app.errors import Conflict, Unavailable
+from ingest_app import exchange_api, import_jobs, importing, kept_files
+from ingest_app.exchange_rows import Report
+from ingest_app.import_jobs import start_import
+from ingest_app.kept_files import keep, kept
+from ingest_app.models import Job, UploadPart
+from ingest_app.selectors import report
+from ingest_app.steering import can_be_retried, cancel_job, retry_job
+from ingest_app.work import run_job
+from tests.integration.ingest.filling import WorkerDied, expire, fill, held, never, work_off
+
+pytestmark = pytest.mark.django_db
+
+COUNT = 30
+LINES = "application/x-ndjson"
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of more than ten chunks are large, and are read in batches of four lines and pieces of 100 bytes."""
+    monkeypatch.setattr(importing, "MOST_CHUNKS", 10)
+    monkeypatch.setattr(importing, "LINES_AT_A_TIME", 4)
+    monkeypatch.setattr(kept_files, "PIECE_BYTES", 100)
+
+
+@pytest.fixture
+def file(db: None) -> bytes:
+    create_collection(name="tea")
+    fill("tea", COUNT)
+    return b"".join(export_collection(name="tea"))
+
+
+def submitted(file: bytes, name: str = "copy") -> Job:
+    made = start_import(name=name, stream=io.BytesIO(file))
+    assert isinstance(made, Job)
+    return made
+
+
+def same(name: str = "copy") -> bool:
+    """Whether the collection has what the exported one has, in its order."""
+    rows = [
+        list(Chunk.objects.filter(collection__name=one).order_by("position").values_list("external_id", "text"))
+        for one in ("tea", name)
+    ]
+    return rows[0] == rows[1]
+
+
+def at_batch(monkeypatch: pytest.MonkeyPatch, number: int, then: Callable[[], object], *, step: str = "stored") -> None:
+    """Let `then` happen at this batch, before it is committed (`storing`) or after (`stored`)."""
+    original: Callable[..., None] = getattr(import_jobs._Work, step)
+    seen = 0
+
+    def watched(work: Any, found: Report) -> None:
+        nonlocal seen
+        seen += 1
+        original(work, found)
+        if seen == number:
+            then()
+
+    monkeypatch.setattr(import_jobs._Work, step, watched)
+
+
+def die() -> None:
+    raise WorkerDied
+
+
+def test_a_large_file_is_stored_by_a_job(file: bytes) -> None:
+    job = submitted(file)
+    assert (job.kind, job.total, held("copy")) == ("import", COUNT, 0)
+    assert UploadPart.objects.filter(job=job).count() == -(-len(file) // 100)
+    work_off(job)
+    assert (job.state, job.done, job.step) == ("succeeded", COUNT, "")
+    assert job.result == {
+        "documents": 0,
+        "chunks": COUNT,
+        "stored": COUNT,
+        "unchanged": 0,
+        "removed": 0,
+        "embedded": 0,
+    }
+    assert same()
+    assert not UploadPart.objects.exists()
+    noted = AuditEntry.objects.filter(collection="copy", action__in=("job.submitted", "collection.imported"))
+    assert set(noted.values_list("action", flat=True)) == {"job.submitted", "collection.imported"}
+
+
+def test_a_small_file_is_stored_at_once(file: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "MOST_CHUNKS", COUNT)
+    made = start_import(name="copy", stream=io.BytesIO(file))
+    assert isinstance(made, Report)
+    assert same()
+    assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize("step", ["checked", "storing", "stored", "ending"])
+def test_a_worker_that_dies_loses_and_doubles_nothing(file: bytes, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = submitted(file)
+    with monkeypatch.context() as killing:
+        at_batch(killing, 1 if step == "ending" else 3, die, step=step)
+        with pytest.raises(WorkerDied):
+            run_job(job_id=job.pk, stopping=never)
+    assert held("copy") == {"checked": 0, "storing": 8, "stored": 12, "ending": COUNT}[step]
+    assert UploadPart.objects.filter(job=job).exists()
+    expire(job)
+    work_off(job)
+    assert (job.state, job.attempts, same()) == ("succeeded", 2, True)
+    assert job.result is not None
+    assert (job.result["stored"], job.result["unchanged"]) == (COUNT, 0)
+    assert not UploadPart.objects.exists()
+
+
+def test_a_cancelled_import_keeps_what_is_stored_and_drops_the_file(
+    file: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = submitted(file)
+    at_batch(monkeypatch, 3, lambda: cancel_job(job=job))
+    run_job(job_id=job.pk, stopping=never)
+    job.refresh_from_db()
+    assert (job.state, held("copy"), UploadPart.objects.count()) == ("cancelled", 12, 0)
+    assert job.result is not None
+    assert job.result["stored"] == 12
+    assert not can_be_retried(job=job)
+    with pytest.raises(Conflict, match="Import the file again"):
+        retry_job(job=job)
+    again = work_off(submitted(file))
+    assert again.result is not None
+    assert (again.result["stored"], again.result["unchanged"], same()) == (COUNT - 12, 12, True)
+
+
+def test_one_that_waits_is_cancelled_at_once(file: bytes) -> None:
+    job = cancel_job(job=submitted(file))
+    assert (job.state, UploadPart.objects.count(), held("copy")) == ("cancelled", 0, 0)
+    run_job(job_id=job.pk, stopping=never)
+    assert held("copy") == 0
+
+
+def test_a_line_that_cannot_be_stored_is_told_by_the_job(file: bytes) -> None:
+    job = work_off(submitted(file.replace(b'"id":"d29"', b'"id":""')))
+    assert (job.state, job.code, held("copy")) == ("failed", "lines_refused", 0)
+    assert "id: use 1 to" in job.error
+    assert not UploadPart.objects.exists()
+
+
+def test_what_is_no_export_is_refused_at_once(file: bytes) -> None:
+    with pytest.raises(Exception, match="no exported collection"):
+        start_import(name="copy", stream=io.BytesIO(b"{}\n" * 100))
+    assert not Job.objects.exists()
+    assert not Collection.objects.filter(name="copy").exists()
+
+
+def test_one_import_into_a_collection_at_a_time(file: bytes) -> None:
+    job = submitted(file)
+    with pytest.raises(Conflict, match="Another import into this collection"):
+        submitted(file)
+    submitted(file, "other")
+    cancel_job(job=job)
+    submitted(file)
+
+
+def test_a_full_queue_takes_no_more(file: bytes, settings: Any) -> None:
+    section = settings.RAGSITE.ingestion.model_copy(update={"max_waiting_bytes": len(file) + 10})
+    settings.RAGSITE = settings.RAGSITE.model_copy(update={"ingestion": section})
+    submitted(file)
+    with pytest.raises(Unavailable):
+        submitted(file, "other")
+    assert not Collection.objects.filter(name="other").exists()
+
+
+def test_a_collection_that_is_deleted_meanwhile_ends_the_job(file: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = submitted(file)
+    at_batch(monkeypatch, 2, lambda: delete_collection(name="copy"))
+    run_job(job_id=job.pk, stopping=never)
+    assert not Job.objects.filter(pk=job.pk).exists()
+    assert not Collection.objects.filter(name="copy").exists()
+    assert not UploadPart.objects.exists()
+
+
+def test_its_progress_is_told_while_it_runs(file: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, int, str]] = []
+    job = submitted(file)
+
+    def look() -> None:
+        found = report(job=Job.objects.get(pk=job.pk))
+        seen.append((found.ended, found.total, found.job.step))
+
+    for number in (2, 5):
+        at_batch(monkeypatch, number, look)
+    run_job(job_id=job.pk, stopping=never)
+    assert seen == [(8, COUNT, "Storing chunks: 8 of 30."), (20, COUNT, "Storing chunks: 20 of 30.")]
+
+
+def test_over_http_the_answer_is_the_job(client: Client, file: bytes) -> None:
+    there = "/api/rag/collections/copy/import"
+    assert client.generic("POST", there, file, LINES).status_code == 404
+    checked = client.generic("POST", f"{there}?create=true&dry_run=true", file, LINES).json()
+    assert (checked["status"], checked["chunks"]["new"]) == ("checked", COUNT)
+    answer = client.post(f"{there}?create=true", {"file": SimpleUploadedFile("x.jsonl", file)})
+    assert answer.status_code == 202
+    assert (answer.json()["kind"], answer.json()["state"], answer.json()["total"]) == ("import", "queued", COUNT)
+    job = work_off(Job.objects.get(pk=answer.json()["id"]))
+    shown = client.get(answer["Location"]).json()
+    assert (shown["state"], shown["result"]["stored"], shown["done"]) == ("succeeded", COUNT, COUNT)
+    assert client.post(f"{answer['Location']}/retry").json()["code"] == "import_again"
+    assert job.collection_name == "copy"
+    assert exchange_api.LINES == LINES
+
+
+@pytest.mark.parametrize("size", [0, 1, 99, 100, 101, 1000])
+def test_a_kept_file_reads_as_it_was(size: int, file: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job.objects.create(kind="import", collection=Collection.objects.get(name="tea"))
+    given = bytes(n % 251 for n in range(size)).replace(b"\x0a", b"\x0b") + b"\nx"
+    keep(job=job, stream=io.BytesIO(given))
+    with kept(job_id=job.pk) as stream:
+        assert stream.read() == given
+        stream.seek(0)
+        assert stream.readline() == given[: size + 1]
+        assert stream.tell() == size + 1
+        assert stream.readline() == b"x"
+        assert stream.readline() == b""
