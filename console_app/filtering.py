@@ -99,16 +99,21 @@ def suggested(collection_name: str, *, key: str, typed: str) -> dict[str, Any]:
 
 def previewed(request: HttpRequest, collection_name: str, text: str) -> dict[str, Any]:
     """The filter as a tree, and what it lets through as HTML; of one that is refused the sentence alone."""
+    tree = None
     try:
         where = _read(text)
+        tree = outline(where)
         found = preview_filter(collection_name=collection_name, where=where)
     except EXPECTED as error:
         refused = sentence(error)
         html = render_to_string("console/_filter_preview.html", {"refused": refused}, request=request)
-        return {"refused": refused, "tree": None, "html": html}
+        place = error.place if isinstance(error, InvalidInput) else ""
+        # What is said at the row itself, where the page finds one at that place.
+        said = refused.removeprefix(f"{place}: ") if place else ""
+        return {"refused": refused, "place": place, "said": said, "tree": tree, "html": html}
     context = {"found": found, "most": MOST_COUNTED}
     html = render_to_string("console/_filter_preview.html", context, request=request)
-    return {"refused": None, "tree": outline(where), "html": html}
+    return {"refused": None, "place": "", "said": "", "tree": tree, "html": html}
 
 
 def _read(text: str) -> Where | None:

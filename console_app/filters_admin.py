@@ -41,8 +41,6 @@ class FilterPages(ServiceAdmin):
         """The collection, if it is one that this user's list has. Its totals are not counted for that."""
         if any("\x00" in str(value) for value in by.values()):
             raise Http404
-        if any("\x00" in str(value) for value in by.values()):
-            raise Http404
         found = self.get_queryset(request).filter(**by).order_by().values_list("pk", flat=True).first()
         if found is None:
             raise Http404

@@ -64,6 +64,7 @@ export function drawCondition(builder, condition) {
   other.value = isOther ? condition.field : "";
   field.addEventListener("change", () => {
     other.hidden = field.value !== "other";
+    condition.isUnnamed = field.value === "other" && other.value === "";
     condition.field = field.value === "text" ? null : other.hidden ? builder.nameAt(field.value) : other.value;
     if (!builder.operatorsOf(condition).includes(condition.operator)) {
       condition.operator = builder.operatorsOf(condition)[0];
@@ -74,6 +75,7 @@ export function drawCondition(builder, condition) {
   });
   other.addEventListener("input", () => {
     condition.field = other.value;
+    condition.isUnnamed = other.value === "";
     builder.changed();
   });
   drawOperator(builder, condition, row);
@@ -124,6 +126,7 @@ function drawType(builder, condition, row) {
 }
 
 function drawValue(builder, condition, place) {
+  condition.isPending = false;
   const takes = builder.takes(condition);
   if (takes === "list") return place.replaceChildren(drawList(builder, condition));
   if (takes === "boolean" || condition.type === "boolean") return place.replaceChildren(drawTruth(builder, condition));
@@ -211,8 +214,16 @@ function drawList(builder, condition) {
     });
     return chip;
   };
+  // What was typed and not added yet would be lost without a word.
+  if (!isTruth) {
+    input.addEventListener("input", () => {
+      condition.isPending = input.value !== "";
+      builder.changed();
+    });
+  }
   const add = () => {
     if (input.value === "") return;
+    condition.isPending = false;
     const value = valueOf(condition, input.value);
     if (!condition.values.some((one) => one.type === value.type && one.text === value.text)) condition.values.push(value);
     if (!isTruth) input.value = "";

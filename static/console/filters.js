@@ -2,6 +2,7 @@
 // whether it is one, and what passes, the server says. Used by templates/console/_filter_builder.html.
 "use strict";
 
+import { focusOn, showProblems, unfinished } from "./filters-check.js";
 import { button, copyOf, drawCondition, newCondition } from "./filters-rows.js";
 import { countConditions, isGroup, levels, newGroup, toJson, walk } from "./filters-tree.js";
 
@@ -19,7 +20,11 @@ class Builder {
     this.asked = 0;
     this.timer = 0;
     this.forget();
-    this.json.addEventListener("input", () => this.later(true));
+    this.json.addEventListener("input", () => {
+      this.isTreeAhead = false;
+      this.later(true);
+    });
+    this.json.form?.addEventListener("submit", (event) => this.check(event), { capture: true });
     // Enter is for adding values here, not for sending the form.
     element.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && event.target.matches("input, select")) event.preventDefault();
@@ -45,6 +50,9 @@ class Builder {
 
   forget() {
     this.isLoaded = false;
+    // Whether the JSON was written by the tree; whether what is unfinished is shown; what the server refused of it.
+    this.isTreeAhead = this.isStrict = false;
+    this.refused = null;
     // What is done before the fields are known would be lost when they come.
     this.element.querySelector("[data-tree]").inert = true;
     this.fields = new Map();
@@ -140,8 +148,30 @@ class Builder {
   // After any change of the tree: the JSON follows, then the preview.
   changed() {
     this.say("");
+    this.isTreeAhead = true;
+    this.refused = null;
     this.json.value = toJson(this.root, (name) => this.takesList(name));
+    showProblems(this);
     this.later(false);
+  }
+
+  // Before the form is sent: what is wrong in the tree is said at its row, and the tree stays as it is.
+  async check(event) {
+    if (!this.isLoaded || !this.isTreeAhead || this.isChecked === this.json.value) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const { submitter } = event;
+    this.isStrict = true;
+    showProblems(this);
+    const [first] = unfinished(this, true);
+    if (first) return focusOn(this, first);
+    clearTimeout(this.timer);
+    await this.show(false);
+    const at = showProblems(this);
+    if (at) return focusOn(this, at);
+    // What has no place in the tree the page says that is shown next.
+    this.isChecked = this.json.value;
+    this.json.form.requestSubmit(submitter);
   }
 
   later(isFromJson, wait = PREVIEW_AFTER_MS) {
@@ -153,6 +183,12 @@ class Builder {
   async show(isFromJson) {
     if (!this.isLoaded) return;
     const asked = (this.asked += 1);
+    if (this.isTreeAhead && unfinished(this, false).length) {
+      this.preview.setAttribute("aria-busy", "false");
+      const said = this.settings.unfinished;
+      if (this.preview.textContent !== said) this.preview.textContent = said;
+      return;
+    }
     const body = new URLSearchParams({ collection: this.collection, where: this.json.value });
     let answer = null;
     this.preview.setAttribute("aria-busy", "true");
@@ -173,6 +209,8 @@ class Builder {
     }
     this.json.setAttribute("aria-invalid", String(Boolean(answer.refused)));
     this.preview.innerHTML = answer.html;
+    this.refused = this.isTreeAhead && answer.refused ? answer : null;
+    showProblems(this);
     if (isFromJson && answer.tree) {
       this.root = answer.tree;
       this.redraw();
