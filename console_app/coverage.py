@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from collections_app.coverage import failed, without_chunks
 from collections_app.models import Chunk, Collection
 from console_app.permissions import may
+from core_app.keyset import key_from
 from core_app.snapshot import in_time
 from ingest_app.cures import cure_of
 from stores_app.coverage import chunks_without_vectors
@@ -37,7 +38,7 @@ def _chunks(request: HttpRequest, collection: Collection) -> dict[str, Any]:
         return chunks_without_vectors(
             collection_id=collection.pk,
             generation_id=collection.active_generation_id,
-            after=_after(request),
+            after=key_from(request.GET.get("after")) or 0,
             limit=SHOWN + 1,
         )
 
@@ -47,8 +48,3 @@ def _chunks(request: HttpRequest, collection: Collection) -> dict[str, Any]:
         return {"chunks": [], "took_too_long": True}
     rows = Chunk.objects.filter(pk__in=keys[:SHOWN]).select_related("document").defer("metadata").order_by("pk")
     return {"chunks": list(rows), "next_after": keys[SHOWN - 1] if len(keys) > SHOWN else None}
-
-
-def _after(request: HttpRequest) -> int:
-    text = request.GET.get("after", "")
-    return int(text) if text.isdecimal() and len(text) < 19 else 0
