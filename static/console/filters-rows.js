@@ -1,6 +1,8 @@
 // One condition of a filter as a row: its field, its operator, and inputs that fit both.
 "use strict";
 
+import { visible } from "./filters-tree.js";
+
 const ANY_TYPE = ["string", "number", "date", "boolean"];
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const SUGGEST_AFTER_MS = 200;
@@ -56,7 +58,7 @@ export function drawCondition(builder, condition) {
   const field = button(row, "field");
   const other = button(row, "other");
   const names = [...builder.fields.keys()];
-  field.prepend(...names.map((name, index) => option(`field-${index}`, name)));
+  field.prepend(...names.map((name, index) => option(`field-${index}`, visible(name))));
   const place = names.indexOf(condition.field);
   const isOther = condition.field !== null && place < 0;
   field.value = condition.field === null ? "text" : isOther ? "other" : `field-${place}`;
@@ -168,7 +170,7 @@ function suggest(builder, condition, input) {
   let timer = 0;
   const ask = async () => {
     const values = await builder.suggestions(condition.field, input.value);
-    list.replaceChildren(...values.map((value) => option(value, value)));
+    list.replaceChildren(...values.map((value) => option(value, visible(value))));
   };
   input.addEventListener("focus", ask, { once: true });
   input.addEventListener("input", () => {
@@ -203,7 +205,7 @@ function drawList(builder, condition) {
   const draw = () => chips.replaceChildren(...condition.values.map((value, index) => drawChip(value, index)));
   const drawChip = (value, index) => {
     const chip = copyOf(builder, "chip");
-    chip.querySelector("bdi").textContent = value.text;
+    chip.querySelector("bdi").textContent = visible(value.text);
     const away = chip.querySelector("button");
     away.setAttribute("aria-label", `${away.getAttribute("aria-label")}: ${value.text}`);
     away.addEventListener("click", () => {

@@ -9,6 +9,13 @@ const ONE_LINE = 64;
 const SHOWN = 60;
 const UNPRINTABLE = /[\p{C}\p{Z}]/gu;
 
+// Drawn as nothing, or changing the order of what is drawn; as core_app/names.py has it.
+const INVISIBLE = /(?![\u200c\u200d\u0600-\u0605\u06dd\u070f])[\p{Cf}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]|(?<![\u0600-\u18af\ufb50-\ufdff\ufe70-\ufefc\ufe0f\u2190-\u2bff\u{1f000}-\u{1faff}])[\u200c\u200d]/gu;
+
+// A name with marks for what nobody sees in it.
+export const visible = (name) =>
+  name.replace(INVISIBLE, (found) => `[U+${found.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
+
 export const newGroup = (...parts) => ({ kind: "and", negated: false, parts });
 
 export const isGroup = (node) => node.kind !== "condition";

@@ -4,7 +4,7 @@
 
 import { focusOn, showProblems, unfinished } from "./filters-check.js";
 import { button, copyOf, drawCondition, newCondition } from "./filters-rows.js";
-import { countConditions, isGroup, levels, newGroup, toJson, walk } from "./filters-tree.js";
+import { countConditions, isGroup, levels, newGroup, toJson, visible, walk } from "./filters-tree.js";
 
 const PREVIEW_AFTER_MS = 350;
 
@@ -92,7 +92,7 @@ class Builder {
     const place = this.element.querySelector("[data-saved]");
     const select = place.querySelector("select");
     place.hidden = filters.length === 0;
-    select.replaceChildren(select.options[0], ...filters.map((kept, index) => new Option(kept.name, String(index))));
+    select.replaceChildren(select.options[0], ...filters.map((kept, index) => new Option(visible(kept.name), String(index))));
     select.onchange = () => {
       if (select.value === "") return;
       this.json.value = filters[Number(select.value)].text;
