@@ -116,3 +116,14 @@ def test_another_mistake_of_the_form_leaves_the_tree(page: Page, collection: Col
     expect(page.locator("[role=alert]").filter(has_text="A filter's name has")).to_be_visible()
     expect(page.locator(".rs-cond")).to_have_count(1)
     expect(condition(page, 0).locator("[data-value] input")).to_have_value("en")
+
+
+def test_a_form_that_is_too_long_is_not_sent_and_keeps_what_was_written(page: Page, collection: Collection) -> None:
+    page.fill("[name=where]", "x" * 2_200_000)
+    page.fill("[name=name]", "n")
+    page.get_by_role("button", name="Save filter").click()
+    expect(page.locator("[data-too-long]")).to_contain_text("This is longer than the 2 MB")
+    assert len(page.locator("[name=where]").input_value()) == 2_200_000
+    page.fill("[name=where]", '{"lang": "en"}')
+    page.get_by_role("button", name="Save filter").click()
+    expect(page.locator(".rs-kept")).to_contain_text('"lang" is "en"')

@@ -9,7 +9,6 @@ from django.test import Client
 
 from access_app.audit import record
 from access_app.models import AuditEntry
-from collections_app.filters import save_filter
 from collections_app.models import DocumentText
 from tests.integration.console.conftest import Rows, make_rows, pages
 
@@ -25,8 +24,7 @@ SHOWN = "invoice[U+202E]fdp.[U+200B]exe"
 def hostile(db: None) -> Rows:
     rows = make_rows(name=HOSTILE, text=HOSTILE)
     DocumentText.objects.create(document=rows.document, text=HOSTILE, source_digest="d")
-    save_filter(collection_name=HOSTILE, name=HOSTILE, where={HOSTILE: HOSTILE}, description=HOSTILE)
-    for row in (rows.collection, rows.chunk, rows.document, rows.key, rows.connector):
+    for row in (rows.collection, rows.chunk, rows.document, rows.key, rows.connector, rows.kept):
         record("filter.renamed", row, collection=HOSTILE, name=HOSTILE, after={HOSTILE: HOSTILE})
     return rows
 
