@@ -19,7 +19,7 @@ class WhereField(forms.CharField):
     def __init__(self, **options: object) -> None:
         attrs = {"placeholder": '{"source": "guide.md"}', "spellcheck": "false"}
         given = {"max_length": 20_000, "required": False, "widget": UnfoldAdminTextInputWidget(attrs=attrs), **options}
-        super().__init__(**given)  # type: ignore[arg-type]
+        super().__init__(**given)
 
     def clean(self, value: object) -> Where | None:
         text = super().clean(value)

@@ -119,10 +119,10 @@ document.addEventListener("submit", (event) => {
   const limit = document.querySelector("meta[name=ragsite-longest-form]");
   if (!limit || form.method !== "post" || form.enctype === "multipart/form-data") return;
   const isTooLong = new URLSearchParams(new FormData(form)).toString().length > Number(limit.content);
-  let note = form.querySelector("[data-too-long]");
+  let note = form.querySelector("[data-form-too-long]");
   if (isTooLong && !note) {
     note = document.createElement("p");
-    note.dataset.tooLong = "";
+    note.dataset.formTooLong = "";
     note.className = "rs-note rs-note--bad";
     note.role = "alert";
     form.prepend(note);

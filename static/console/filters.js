@@ -7,6 +7,8 @@ import { button, copyOf, drawCondition, newCondition } from "./filters-rows.js";
 import { countConditions, isGroup, levels, newGroup, toJson, visible, walk } from "./filters-tree.js";
 
 const PREVIEW_AFTER_MS = 350;
+// Characters of a filter that the server reads; it is not asked about more.
+const LONGEST = 200_000;
 
 class Builder {
   constructor(element) {
@@ -187,6 +189,11 @@ class Builder {
       this.preview.setAttribute("aria-busy", "false");
       const said = this.settings.unfinished;
       if (this.preview.textContent !== said) this.preview.textContent = said;
+      return;
+    }
+    if (this.json.value.length > LONGEST) {
+      this.json.setAttribute("aria-invalid", "true");
+      this.preview.textContent = this.settings.tooLong;
       return;
     }
     const body = new URLSearchParams({ collection: this.collection, where: this.json.value });

@@ -122,7 +122,7 @@ def test_a_form_that_is_too_long_is_not_sent_and_keeps_what_was_written(page: Pa
     page.fill("[name=where]", "x" * 2_200_000)
     page.fill("[name=name]", "n")
     page.get_by_role("button", name="Save filter").click()
-    expect(page.locator("[data-too-long]")).to_contain_text("This is longer than the 2 MB")
+    expect(page.locator("[data-form-too-long]")).to_contain_text("This is longer than the 2 MB")
     assert len(page.locator("[name=where]").input_value()) == 2_200_000
     page.fill("[name=where]", '{"lang": "en"}')
     page.get_by_role("button", name="Save filter").click()
