@@ -30,8 +30,8 @@ from console_app.forms import MetadataField
 #: Words of texts that are compared word by word; of longer ones the lengths are said.
 MOST_COMPARED_WORDS = 4000
 OVERTAKEN = _(
-    "This passage was changed meanwhile, or its document was ingested again. Nothing was saved. What is stored now "
-    "stands above, and what you wrote below: saving it replaces what is stored."
+    "This passage was changed meanwhile, or its document was ingested again. Nothing was saved. Below stand what is "
+    "stored now, what saving would change in it, and what you wrote."
 )
 #: Texts that have less in common are shown one after the other.
 LEAST_IN_COMMON = 0.3
