@@ -31,6 +31,8 @@ class Actor:
 
     door: str
     name: str | Callable[[], str] = NOBODY
+    #: Whether what this collection keeps may be listed to it; messages that help with a name ask for that.
+    may_list: Callable[[str], bool] = lambda _collection: True
 
     def __str__(self) -> str:
         return self.name if isinstance(self.name, str) else self.name()
@@ -50,11 +52,12 @@ def acting(*, door: str, name: str | Callable[[], str] = NOBODY) -> Iterator[Act
         _acting.reset(token)
 
 
-def identify(name: str) -> None:
+def identify(name: str, *, may_list: Callable[[str], bool] | None = None) -> None:
     """Say who it is, once that is known, at a door that was opened before. Elsewhere it changes nothing."""
     actor = _acting.get()
     if actor is not None:
         actor.name = name
+        actor.may_list = may_list or actor.may_list
 
 
 def current() -> Actor:

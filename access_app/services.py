@@ -111,8 +111,9 @@ def authenticate(*, presented: str, now: datetime | None = None) -> Caller:
     if key.last_used_at is None or now - key.last_used_at > _LAST_USED_RESOLUTION:
         stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - _LAST_USED_RESOLUTION)
         ApiKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
-    identify(str(key))
-    return Caller(name=key.name, verbs=frozenset(key.verbs), collections=tuple(key.collections))
+    caller = Caller(name=key.name, verbs=frozenset(key.verbs), collections=tuple(key.collections))
+    identify(str(key), may_list=lambda collection: caller.may(Verb.READ, collection))
+    return caller
 
 
 def _texts(name: str, collections: Sequence[str]) -> list[tuple[str, int]]:

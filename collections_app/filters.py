@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
+from access_app.acting import current
 from access_app.audit import record
 from collections_app.models import Collection, NamedFilter
 from collections_app.selectors import collection_not_found, get_collection
@@ -26,6 +27,14 @@ _HINTED = 10
 def list_filters(*, collection_name: str) -> list[NamedFilter]:
     """A collection's filters by name. Raises NotFound for the collection."""
     return list(NamedFilter.objects.filter(collection=get_collection(name=collection_name)).order_by("name"))
+
+
+def read_filter(row: NamedFilter) -> tuple[Where | None, str]:
+    """What a kept filter asks for; None and what to do where this version cannot read it."""
+    try:
+        return parse_where(row.where), ""
+    except InvalidInput as error:
+        return None, f"This version cannot read the filter, so searches with it are refused. Change it: {error.detail}"
 
 
 def get_filter(*, collection_name: str, name: str) -> NamedFilter:
@@ -144,15 +153,18 @@ def _found(collection: Collection, name: str) -> NamedFilter:
 
 def _not_found(collections: Sequence[Collection], name: str) -> NotFound:
     lacking = " and ".join(f"'{collection.name}'" for collection in collections[:3])
+    where = "collection" if len(collections) == 1 else "collections"
     lacking += f" and {len(collections) - 3:,} more" if len(collections) > 3 else ""
     first = collections[0]
+    shown = "".join(character if character.isprintable() else "?" for character in name[:100])
+    said = f"Filter '{shown}' not found in {where} {lacking}."
+    if not current().may_list(first.name):
+        return NotFound(f"{said} Check the name, or have it kept there first.", code="filter_not_found")
     known = list(
         NamedFilter.objects.filter(collection=first).order_by("name").values_list("name", flat=True)[: _HINTED + 1]
     )
     listed = ", ".join(f"'{one}'" for one in known[:_HINTED]) + (", …" if len(known) > _HINTED else "")
     hint = f"Known there: {listed}." if known else "It has none."
-    where = "collection" if len(collections) == 1 else "collections"
     if len(collections) > 1:
         hint = f"In '{first.name}': {listed or 'none'}."
-    shown = "".join(character if character.isprintable() else "?" for character in name[:100])
-    return NotFound(f"Filter '{shown}' not found in {where} {lacking}. {hint}", code="filter_not_found")
+    return NotFound(f"{said} {hint}", code="filter_not_found")

@@ -20,13 +20,12 @@ from collections_app.fields import (
     suggest_values,
     text_operators,
 )
-from collections_app.filters import delete_filter, get_filter, list_filters, save_filter
+from collections_app.filters import delete_filter, get_filter, list_filters, read_filter, rename_filter, save_filter
 from collections_app.models import NamedFilter
 from collections_app.previewing import FilterPreview, preview_filter
 from core_app.api import ErrorSerializer, StrictCharField, StrictSerializer, WhereField
 from core_app.errors import InvalidInput
 from core_app.names import MAX_NAME_LENGTH
-from core_app.where import parse_where
 from core_app.where.wording import in_words, missing_keys
 
 READ_ERRORS = dict.fromkeys((400, 401, 403, 404, 500), ErrorSerializer)
@@ -128,6 +127,9 @@ class FilterSerializer(serializers.Serializer[Any]):
     description = serializers.CharField(allow_blank=True)
     meaning = serializers.CharField(help_text="The filter in words.")
     missing = MissingSerializer(many=True, help_text="What each condition makes of documents without its key.")
+    problem = serializers.CharField(
+        allow_null=True, help_text="Why it cannot be used, and what to do; null where it can, and `meaning` says how."
+    )
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 
@@ -142,6 +144,10 @@ class FilterRequestSerializer(StrictSerializer):
     description = StrictCharField(required=False, allow_blank=True, help_text="What it is for.")
 
 
+class FilterChangeSerializer(StrictSerializer):
+    name = StrictCharField(trim_whitespace=False, help_text="Its new name.")
+
+
 class FilterDeletedSerializer(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=("deleted",))
     filter = serializers.CharField()
@@ -149,13 +155,14 @@ class FilterDeletedSerializer(serializers.Serializer[Any]):
 
 def present_filter(row: NamedFilter) -> dict[str, Any]:
     """A kept filter as the API shows it."""
-    where = parse_where(row.where)
+    where, problem = read_filter(row)
     return {
         "name": row.name,
         "where": row.where,
         "description": row.description,
-        "meaning": in_words(where),
+        "meaning": "" if problem else in_words(where),
         "missing": [{**asdict(one), "sentence": one.sentence} for one in missing_keys(where)],
+        "problem": problem or None,
         "created_at": row.created_at,
         "updated_at": row.updated_at,
     }
@@ -277,7 +284,7 @@ class FiltersView(ApiView):
 class FilterView(ApiView):
     """One of them."""
 
-    verbs = {"GET": Verb.READ, "PUT": Verb.WRITE, "DELETE": Verb.WRITE}
+    verbs = {"GET": Verb.READ, "PUT": Verb.WRITE, "PATCH": Verb.WRITE, "DELETE": Verb.WRITE}
 
     @extend_schema(
         operation_id="get_filter",
@@ -304,6 +311,20 @@ class FilterView(ApiView):
             collection_name=name, name=filter_name, where=given["where"], description=given.get("description")
         )
         return Response(present_filter(row), status=201 if is_new else 200)
+
+    @extend_schema(
+        operation_id="rename_filter",
+        summary="Rename a filter",
+        description="Searches that call it by the old name are refused from then on.",
+        tags=["filters"],
+        request=FilterChangeSerializer,
+        responses={200: FilterSerializer, 409: ErrorSerializer, **ERRORS},
+    )
+    def patch(self, request: Request, name: str, filter_name: str) -> Response:
+        body = FilterChangeSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        row = rename_filter(collection_name=name, name=filter_name, new_name=body.validated_data["name"])
+        return Response(present_filter(row))
 
     @extend_schema(
         operation_id="delete_filter",

@@ -24,6 +24,7 @@ from console_app.forms import ApiKeyForm
 from console_app.pages import Action, ServiceAdmin
 from console_app.permissions import may, require
 from console_app.templatetags.console import label
+from core_app.names import visible
 
 
 @admin.register(ApiKey)
@@ -60,7 +61,7 @@ class ApiKeyAdmin(ServiceAdmin):
 
     @admin.display(description=gettext_lazy("Collections"))
     def collection_list(self, row: ApiKey) -> str:
-        return _("all") if row.collections == ["*"] else ", ".join(row.collections)
+        return _("all") if row.collections == ["*"] else visible(", ".join(row.collections))
 
     @admin.display(description=gettext_lazy("State"))
     def status(self, row: ApiKey) -> SafeString:

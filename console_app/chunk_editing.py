@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django import forms
@@ -29,6 +29,10 @@ from console_app.forms import MetadataField
 
 #: Words of texts that are compared word by word; of longer ones the lengths are said.
 MOST_COMPARED_WORDS = 4000
+OVERTAKEN = _(
+    "This passage was changed meanwhile, or its document was ingested again. Nothing was saved. Below stand what is "
+    "stored now, what saving would change in it, and what you wrote."
+)
 #: Texts that have less in common are shown one after the other.
 LEAST_IN_COMMON = 0.3
 
@@ -72,6 +76,8 @@ class EditPage:
     #: The text as pieces of the old one, the new one and both: `("old", "duck")`.
     words: Sequence[tuple[str, str]] | None = None
     saved: Chunk | None = None
+    #: Where somebody else was quicker: the chunk as it is stored now, which saving again goes by.
+    stored: Chunk | None = None
 
 
 def edit_page(chunk: Chunk, data: Mapping[str, Any] | None) -> EditPage:
@@ -83,8 +89,9 @@ def edit_page(chunk: Chunk, data: Mapping[str, Any] | None) -> EditPage:
     form = _form(no_text, data)
     if not form.is_valid():
         return EditPage(form=form, no_text=no_text, fixed=fixed)
-    text = None if no_text else form.cleaned_data["text"]
-    metadata = form.cleaned_data["metadata"]
+    if form.cleaned_data["seen"] != seen(chunk):
+        return _overtaken(chunk, data)
+    text, metadata = form.cleaned_data.get("text"), form.cleaned_data["metadata"]
     try:
         if "save" in data:
             saved = edit_chunk(
@@ -97,16 +104,40 @@ def edit_page(chunk: Chunk, data: Mapping[str, Any] | None) -> EditPage:
             return EditPage(form=form, no_text=no_text, fixed=fixed, saved=saved)
         edit = plan_edit(chunk=chunk, text=text, metadata=metadata)
     except EXPECTED as error:
+        now = _now(chunk) if getattr(error, "code", "") == "changed_meanwhile" else None
+        if now is not None:
+            return _overtaken(now, data)
         form.add_error(None, sentence(error))
         return EditPage(form=form, no_text=no_text, fixed=fixed)
-    return EditPage(
-        form=form,
-        no_text=no_text,
-        fixed=fixed,
-        edit=edit,
-        changes=_changes(edit),
-        words=None if edit.text is None else compared(chunk.text, edit.text),
-    )
+    return EditPage(form=form, no_text=no_text, fixed=fixed, edit=edit, **_compared(chunk, edit))
+
+
+def _overtaken(chunk: Chunk, data: Mapping[str, Any]) -> EditPage:
+    """What was typed, beside the chunk as somebody else has left it, and how the one differs from the other.
+
+    The form goes by what is stored now: who has seen that may save.
+    """
+    no_text, fixed = why_no_text(chunk.collection), fixed_metadata(chunk)
+    form = _form(no_text, {**{name: data.get(name, "") for name in ("text", "metadata")}, "seen": seen(chunk)})
+    form.is_valid()
+    form.add_error(None, OVERTAKEN)
+    page = EditPage(form=form, no_text=no_text, fixed=fixed, stored=chunk)
+    try:
+        edit = plan_edit(chunk=chunk, text=form.cleaned_data.get("text"), metadata=form.cleaned_data["metadata"])
+    except EXPECTED as error:
+        form.add_error(None, sentence(error))
+        return page
+    return replace(page, edit=edit, **_compared(chunk, edit))
+
+
+def _now(chunk: Chunk) -> Chunk | None:
+    """The same chunk in whatever row it stands by now."""
+    rows = Chunk.objects.select_related("document", "collection__active_generation")
+    return rows.filter(collection_id=chunk.collection_id, external_id=chunk.external_id).first()
+
+
+def _compared(chunk: Chunk, edit: Edit) -> dict[str, Any]:
+    return {"changes": _changes(edit), "words": None if edit.text is None else compared(chunk.text, edit.text)}
 
 
 def _form(no_text: str, *args: Any, **kwargs: Any) -> ChunkForm:

@@ -19,6 +19,7 @@ from console_app.listing import chunk_list
 from console_app.pages import ServiceAdmin
 from console_app.permissions import require
 from console_app.selectors import neighbours
+from core_app.keyset import key_from
 
 
 @admin.register(Chunk)
@@ -50,25 +51,39 @@ class ChunkAdmin(ServiceAdmin):
     def edit_view(self, request: HttpRequest, chunk_id: int) -> HttpResponse:
         """Change a chunk's text and metadata, after a look at what would change."""
         require(request, "change_chunks")
-        row = self.found(request, str(chunk_id))
+        row = self._sent_for(request, chunk_id)
         page = edit_page(row, request.POST if request.method == "POST" else None)
         if page.saved is not None:
             messages.success(request, _("The passage was saved. Searches find it as it is now."))
             return redirect("admin:collections_chunk_change", page.saved.pk)
+        row = page.stored or row
         return self.page(request, "chunk_edit.html", title=_title(row), row=row, page=page, form=page.form)
+
+    def _sent_for(self, request: HttpRequest, chunk_id: int) -> Chunk:
+        """The chunk that a form was made for: of this key or, where an edit has given it another, of the id sent.
+
+        Raises Http404 and PermissionDenied as `found` does.
+        """
+        rows = self.get_queryset(request)
+        collection, external_id = key_from(request.POST.get("collection")), request.POST.get("external_id", "")
+        if collection is not None and "\x00" not in external_id and not rows.filter(pk=chunk_id).exists():
+            now = rows.filter(collection_id=collection, external_id=external_id).first()
+            chunk_id = chunk_id if now is None else now.pk
+        found: Chunk = self.found(request, str(chunk_id))
+        return found
 
     def disable_view(self, request: HttpRequest, chunk_id: int) -> HttpResponse:
         """Take a chunk out of all searches or, with `enable`, put it back."""
         require(request, "change_chunks")
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        row = self.found(request, str(chunk_id))
+        row = self._sent_for(request, chunk_id)
         disabled = "enable" not in request.POST
         try:
             row = set_disabled(collection_name=row.collection.name, external_id=row.external_id, disabled=disabled)
         except EXPECTED as error:
             messages.error(request, sentence(error))
-            return redirect("admin:collections_chunk_change", chunk_id)
+            return redirect("admin:collections_chunk_change", row.pk)
         said = _("No search finds this passage any more.") if disabled else _("Searches find this passage again.")
         messages.success(request, said)
         return redirect("admin:collections_chunk_change", row.pk)

@@ -22,6 +22,7 @@ from console_app.permissions import may, require
 from console_app.progress import TONES, progress_of
 from console_app.reached import CollectionFilter, names_for
 from console_app.templatetags.console import ago, label
+from core_app.names import visible
 from ingest_app.connectors import (
     change_connector,
     create_connector,
@@ -62,7 +63,7 @@ class ConnectorAdmin(ServiceAdmin):
 
     @admin.display(description=gettext_lazy("Place"), ordering="location")
     def place(self, row: Connector) -> str:
-        return Truncator(str(row)).chars(PLACE_CHARACTERS)
+        return visible(Truncator(str(row)).chars(PLACE_CHARACTERS))
 
     @admin.display(description=gettext_lazy("Kind"), ordering="kind")
     def of_kind(self, row: Connector) -> str:

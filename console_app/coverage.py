@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from collections_app.coverage import chunks_without_vectors, failed, without_chunks
 from collections_app.models import Chunk, Collection, Document
 from console_app.permissions import may
+from core_app.keyset import key_from
 from core_app.snapshot import in_time
 from ingest_app.cures import cure_of
 
@@ -43,15 +44,11 @@ def _some(rows: QuerySet[Document]) -> list[Document] | None:
 
 def _chunks(request: HttpRequest, collection: Collection) -> dict[str, Any]:
     def read() -> list[int]:
-        return chunks_without_vectors(collection=collection, after=_after(request), limit=SHOWN + 1)
+        after = key_from(request.GET.get("after")) or 0
+        return chunks_without_vectors(collection=collection, after=after, limit=SHOWN + 1)
 
     keys = in_time(read, seconds=SEARCH_SECONDS)
     if keys is None:
         return {"chunks": [], "took_too_long": True}
     rows = Chunk.objects.filter(pk__in=keys[:SHOWN]).select_related("document").defer("metadata").order_by("pk")
     return {"chunks": list(rows), "next_after": keys[SHOWN - 1] if len(keys) > SHOWN else None}
-
-
-def _after(request: HttpRequest) -> int:
-    text = request.GET.get("after", "")
-    return int(text) if text.isdecimal() and len(text) < 19 else 0

@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from collections_app.borders import read_stretch
-from collections_app.browsing import Listed, Place, page_of
 from collections_app.models import Chunk, Document
 from console_app.failures import EXPECTED, sentence
-from console_app.listing import document_list, place_of
+from console_app.listing import document_list
 from console_app.pages import Action, ServiceAdmin
 from console_app.permissions import may, require
+from core_app.keyset import Listed, Place, page_in, place_from
 from ingest_app.again import recut_document, reread_document, ways
 from ingest_app.services import delete_source
 
@@ -64,7 +64,7 @@ class DocumentAdmin(ServiceAdmin):
         """One document with its chunks in order."""
         require(request, "view_documents")
         row = self.found(request, object_id)
-        chunks = _chunks(row, place_of(request)) if may(request.user, "view_chunks", row) else None
+        chunks = _chunks(row, place_from(request.GET)) if may(request.user, "view_chunks", row) else None
         return self.page(
             request, "document.html", title=row.title or row.source, row=row, chunks=chunks, ways=ways(document=row)
         )
@@ -121,13 +121,8 @@ class DocumentAdmin(ServiceAdmin):
 
 def _chunks(document: Document, place: Place) -> Listed[Chunk]:
     """A page of a document's chunks in order."""
-    rows = Chunk.objects.filter(document=document).defer("metadata", "original_text").order_by("ordinal")
-    if place.before is not None:
-        rows = rows.filter(ordinal__lt=place.before).order_by("-ordinal")
-    elif place.after is not None:
-        rows = rows.filter(ordinal__gt=place.after)
-    found = list(rows[: CHUNKS_PER_PAGE + 1])
-    return page_of(found, size=CHUNKS_PER_PAGE, place=place, key=lambda chunk: chunk.ordinal or 0)
+    rows = Chunk.objects.filter(document=document).defer("metadata", "original_text")
+    return page_in(rows, place=place, size=CHUNKS_PER_PAGE, by="ordinal", newest_first=False)
 
 
 def _number(text: str) -> int:

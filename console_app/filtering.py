@@ -11,12 +11,12 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext_lazy as _
 
 from collections_app.fields import Field, observed_fields, suggest_values, text_operators
-from collections_app.filters import list_filters
+from collections_app.filters import list_filters, read_filter
 from collections_app.models import NamedFilter
 from collections_app.previewing import MOST_COUNTED, preview_filter
 from console_app.failures import EXPECTED, sentence
 from core_app.errors import InvalidInput
-from core_app.where import Where, parse_where, parse_where_text
+from core_app.where import Where, parse_where_text
 from core_app.where.operators import MAX_CONDITIONS, MAX_DEPTH
 from core_app.where.outline import outline
 from core_app.where.schema import describe
@@ -35,6 +35,8 @@ class KeptFilter:
     text: str
     meaning: str
     missing: list[Missing]
+    #: Why it cannot be used, and what to do; empty where it can.
+    problem: str
 
 
 def kept_filters(collection_name: str) -> list[KeptFilter]:
@@ -43,8 +45,14 @@ def kept_filters(collection_name: str) -> list[KeptFilter]:
 
 
 def _kept(row: NamedFilter) -> KeptFilter:
-    where = parse_where(row.where)
-    return KeptFilter(row=row, text=pretty(row.where), meaning=in_words(where), missing=missing_keys(where))
+    where, problem = read_filter(row)
+    return KeptFilter(
+        row=row,
+        text=pretty(row.where),
+        meaning="" if problem else in_words(where),
+        missing=missing_keys(where),
+        problem=problem,
+    )
 
 
 def pretty(where: Any) -> str:
@@ -99,16 +107,21 @@ def suggested(collection_name: str, *, key: str, typed: str) -> dict[str, Any]:
 
 def previewed(request: HttpRequest, collection_name: str, text: str) -> dict[str, Any]:
     """The filter as a tree, and what it lets through as HTML; of one that is refused the sentence alone."""
+    tree = None
     try:
         where = _read(text)
+        tree = outline(where)
         found = preview_filter(collection_name=collection_name, where=where)
     except EXPECTED as error:
         refused = sentence(error)
         html = render_to_string("console/_filter_preview.html", {"refused": refused}, request=request)
-        return {"refused": refused, "tree": None, "html": html}
+        place = error.place if isinstance(error, InvalidInput) else ""
+        # What is said at the row itself, where the page finds one at that place.
+        said = refused.removeprefix(f"{place}: ") if place else ""
+        return {"refused": refused, "place": place, "said": said, "tree": tree, "html": html}
     context = {"found": found, "most": MOST_COUNTED}
     html = render_to_string("console/_filter_preview.html", context, request=request)
-    return {"refused": None, "tree": outline(where), "html": html}
+    return {"refused": None, "place": "", "said": "", "tree": tree, "html": html}
 
 
 def _read(text: str) -> Where | None:

@@ -13,7 +13,8 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
 from collections_app.filters import delete_filter, rename_filter, save_filter
-from collections_app.models import Collection
+from collections_app.models import Collection, NamedFilter
+from console_app.audit_pages import history_page
 from console_app.failures import EXPECTED, sentence
 from console_app.filtering import builder_data, fields_shown, kept_filters, previewed, suggested
 from console_app.forms import NamedFilterForm
@@ -30,6 +31,11 @@ class FilterPages(ServiceAdmin):
         view, name = self.admin_site.admin_view, "collections_collection_filter"
         return [
             path("<int:collection_id>/filters/", view(self.filters_view), name=f"{name}s"),
+            path(
+                "<int:collection_id>/filters/<int:filter_id>/history/",
+                view(self.filter_history_view),
+                name=f"{name}_history",
+            ),
             path("<int:collection_id>/fields/", view(self.fields_view), name="collections_collection_fields"),
             path("filters/fields/", view(self.filter_fields_view), name=f"{name}_fields"),
             path("filters/values/", view(self.filter_values_view), name=f"{name}_values"),
@@ -39,8 +45,6 @@ class FilterPages(ServiceAdmin):
 
     def _reached(self, request: HttpRequest, **by: object) -> Collection:
         """The collection, if it is one that this user's list has. Its totals are not counted for that."""
-        if any("\x00" in str(value) for value in by.values()):
-            raise Http404
         if any("\x00" in str(value) for value in by.values()):
             raise Http404
         found = self.get_queryset(request).filter(**by).order_by().values_list("pk", flat=True).first()
@@ -110,6 +114,18 @@ class FilterPages(ServiceAdmin):
         else:
             messages.success(request, _("Filter '%(name)s' was deleted.") % {"name": name})
         return redirect(reverse("admin:collections_collection_filters", args=[row.pk]))
+
+    def filter_history_view(self, request: HttpRequest, collection_id: int, filter_id: int) -> HttpResponse:
+        """What was changed of one of them, newest first."""
+        require(request, "view_audit")
+        require(request, "view_filters")
+        row = self._reached(request, pk=collection_id)
+        kept = NamedFilter.objects.filter(collection=row, pk=filter_id).first()
+        if kept is None:
+            raise Http404
+        title = _("History of %(name)s") % {"name": kept.name}
+        shown = history_page(kept, before=request.GET.get("before"))
+        return self.page(request, "filter_history.html", title=title, row=row, history_url=None, kept=kept, **shown)
 
     def fields_view(self, request: HttpRequest, collection_id: int) -> HttpResponse:
         """The part of a collection's page that says what stands in its chunks' metadata."""

@@ -25,6 +25,7 @@ from collections_app.filters import MAX_DESCRIPTION
 from collections_app.models import Distance
 from core_app.api import parse_json, reject_unstorable
 from core_app.errors import InvalidInput
+from core_app.names import visible
 from core_app.wiring import app_settings, store
 from ingest_app.chunking_settings import LARGEST, SMALLEST, Strategy
 from search_app.serializers import MAX_QUERY_LENGTH
@@ -319,4 +320,5 @@ def choose(form: forms.Form, name: str, choices: Sequence[tuple[Any, str]]) -> N
     """Set what a field lets choose from."""
     field = form.fields[name]
     assert isinstance(field, forms.ChoiceField)
-    field.choices = list(choices)
+    # What is chosen from is a name at times.
+    field.choices = [(value, visible(str(label))) for value, label in choices]

@@ -9,83 +9,25 @@ from typing import Any, Generic, TypeVar
 from django import forms
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget  # type: ignore[import-untyped]
 
 from access_app.patterns import is_everything
 from access_app.reach import patterns_of
-from collections_app.browsing import (
-    ChunksAsked,
-    Counted,
-    Listed,
-    ListedChunk,
-    Marked,
-    Place,
-    browse_chunks,
-)
-from collections_app.browsing_documents import DocumentsAsked, Outcome, list_document_rows
+from collections_app.browsing import BrowsedPage
+from collections_app.browsing_chunks import ChunksAsked, ListedChunk, Marked, browse_chunks
+from collections_app.browsing_documents import DocumentsAsked, Outcome, browse_documents
 from collections_app.models import Document
 from console_app.failures import EXPECTED, sentence
 from console_app.forms import choose
-from console_app.permissions import ABILITIES
+from console_app.listing_forms import ChunkListForm, DocumentListForm
+from console_app.listing_words import CHUNKS, CHUNKS_OF_DOCUMENT, DOCUMENTS, Words
+from console_app.permissions import ABILITIES, may, require
 from console_app.reached import collections_for
-from core_app.errors import InvalidInput
-from core_app.where import Where, parse_where_text
+from console_app.templatetags.console import thousands
+from core_app.keyset import place_from
 
 PAGE_SIZE = 50
-_LARGEST_KEY = 2**63 - 1
 
 Row = TypeVar("Row")
-
-
-class ChunkListForm(forms.Form):
-    """Which chunks are listed."""
-
-    collection__id__exact = forms.ChoiceField(label=_("Collection"), required=False, widget=UnfoldAdminSelectWidget())
-    marked = forms.ChoiceField(
-        label=_("Changed by hand"),
-        required=False,
-        choices=[("", _("All chunks")), (Marked.DISABLED, _("Disabled")), (Marked.EDITED, _("Edited"))],
-        widget=UnfoldAdminSelectWidget(),
-    )
-    where = forms.CharField(
-        label=_("Filter"),
-        max_length=20_000,
-        required=False,
-        widget=UnfoldAdminTextInputWidget(attrs={"placeholder": '{"source": "guide.md"}', "spellcheck": "false"}),
-    )
-    document__id__exact = forms.IntegerField(
-        required=False, min_value=1, max_value=_LARGEST_KEY, widget=forms.HiddenInput()
-    )
-
-    def clean_where(self) -> Where | None:
-        text = self.cleaned_data["where"].strip()
-        try:
-            return parse_where_text(text) if text else None
-        except InvalidInput as error:
-            raise forms.ValidationError(error.detail) from None
-
-
-class DocumentListForm(forms.Form):
-    """Which documents are listed."""
-
-    collection__id__exact = forms.ChoiceField(label=_("Collection"), required=False, widget=UnfoldAdminSelectWidget())
-    outcome = forms.ChoiceField(
-        label=_("State"),
-        required=False,
-        choices=[
-            ("", _("All documents")),
-            (Outcome.READY, _("Ready")),
-            (Outcome.STALE, _("Ready, last update failed")),
-            (Outcome.FAILED, _("Failed")),
-        ],
-        widget=UnfoldAdminSelectWidget(),
-    )
-    q = forms.CharField(
-        label=_("Source or title"),
-        max_length=500,
-        required=False,
-        widget=UnfoldAdminTextInputWidget(attrs={"placeholder": _("A part of it"), "type": "search"}),
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,96 +35,103 @@ class ListPage(Generic[Row]):
     """A page of a list with its form; the rows are missing where the form cannot be used."""
 
     form: forms.Form
-    listed: Listed[Row]
+    listed: BrowsedPage[Row]
+    words: Words
     #: The address's parameters but for the place.
     query: str
-    #: Whether anything narrows the list.
-    is_narrowed: bool
-    count: Counted | None = None
-    looked_at: int | None = None
     #: Names of collections by id.
     collections: Mapping[int, str]
     #: Documents of the chunks, by id.
     documents: Mapping[int, Document]
 
     @property
+    def is_narrowed(self) -> bool:
+        """Whether anything narrows the list."""
+        return not self.form.is_valid() or any(self.form.cleaned_data.values())
+
+    @property
     def chosen(self) -> str:
         """The name of the chosen collection; empty where rows of all are listed."""
-        key = self.form.cleaned_data.get("collection__id__exact") if self.form.is_valid() else ""
+        key = self.form.cleaned_data.get("collection__id__exact") if self.form.is_bound else ""
         return self.collections.get(int(key), "") if key else ""
 
+    @property
+    def counted(self) -> str:
+        """How many rows there are, in words; empty where they were not counted."""
+        return self.words.count(self.listed.count) if self.listed.count else ""
 
-NOTHING: Listed[Any] = Listed(rows=(), before=None, after=None)
+    @property
+    def looked_at(self) -> str:
+        """That only so many rows were looked at, in words; empty where it was searched to the end."""
+        number = self.listed.looked_at
+        return str(self.words.looked_at) % {"number": thousands(number)} if number else ""
 
 
 def chunk_list(request: HttpRequest) -> ListPage[ListedChunk]:
     """The page of chunks that the address asks for."""
     reach = _reach(request, "view_chunks")
     form = ChunkListForm(request.GET)
-    _offer(form, reach.names)
-    page = None
-    if form.is_valid():
+    reach.offer(form)
+
+    def read(given: Mapping[str, Any]) -> BrowsedPage[ListedChunk]:
         asked = ChunksAsked(
-            collection_ids=_chosen(form, reach),
-            document_id=form.cleaned_data["document__id__exact"],
-            marked=Marked(form.cleaned_data["marked"]) if form.cleaned_data["marked"] else None,
-            where=form.cleaned_data["where"],
+            collection_ids=reach.chosen(given),
+            document_id=given["document__id__exact"],
+            marked=Marked(given["marked"]) if given["marked"] else None,
+            where=given["where"],
         )
-        page = _attempt(form, lambda: browse_chunks(asked=asked, place=place_of(request), size=PAGE_SIZE))
-    listed = NOTHING if page is None else page
-    keys = {row.document_id for row in listed.rows if row.document_id is not None}
-    if form.is_valid() and form.cleaned_data["document__id__exact"]:
-        keys.add(form.cleaned_data["document__id__exact"])
-    return ListPage(
-        form=form,
-        listed=listed,
-        count=None if page is None else page.count,
-        looked_at=None if page is None else page.looked_at,
-        query=_query(request),
-        is_narrowed=_is_narrowed(form),
-        collections=reach.names,
-        documents=reach.documents(keys),
-    )
+        return browse_chunks(asked=asked, place=place_from(request.GET), size=PAGE_SIZE)
+
+    listed = _read(form, read)
+    document = form.cleaned_data.get("document__id__exact")
+    keys = {row.document_id for row in listed.rows if row.document_id is not None} | ({document} if document else set())
+    words = CHUNKS_OF_DOCUMENT if document else CHUNKS
+    return _page(request, form, listed, words, reach, documents=reach.documents(keys))
 
 
 def document_list(request: HttpRequest) -> ListPage[Document]:
-    """The page of documents that the address asks for."""
-    reach = _reach(request, "view_documents")
+    """The page of documents that the address asks for. A filter asks their chunks, which takes seeing those."""
+    asks_chunks = bool(request.GET.get("where", "").strip())
+    if asks_chunks:
+        require(request, "read_documents")
+    reach = _reach(request, "read_documents" if asks_chunks else "view_documents")
     form = DocumentListForm(request.GET)
-    _offer(form, reach.names)
-    listed: Listed[Document] = NOTHING
-    looked_at = None
-    if form.is_valid():
-        outcome = form.cleaned_data["outcome"]
+    if not may(request.user, "read_documents"):
+        del form.fields["where"]
+    reach.offer(form)
+
+    def read(given: Mapping[str, Any]) -> BrowsedPage[Document]:
         asked = DocumentsAsked(
-            collection_ids=_chosen(form, reach),
-            outcome=Outcome(outcome) if outcome else None,
-            text=form.cleaned_data["q"].strip(),
+            collection_ids=reach.chosen(given),
+            outcome=Outcome(given["outcome"]) if given["outcome"] else None,
+            text=given["q"].strip(),
+            where=given.get("where"),
         )
-        page = _attempt(form, lambda: list_document_rows(asked=asked, place=place_of(request), size=PAGE_SIZE))
-        if page is not None:
-            listed, looked_at = page, page.looked_at
+        return browse_documents(asked=asked, place=place_from(request.GET), size=PAGE_SIZE)
+
+    return _page(request, form, _read(form, read), DOCUMENTS, reach)
+
+
+def _page(
+    request: HttpRequest,
+    form: forms.Form,
+    listed: BrowsedPage[Row],
+    words: Words,
+    reach: _Reach,
+    *,
+    documents: Mapping[int, Document] | None = None,
+) -> ListPage[Row]:
+    query = request.GET.copy()
+    for name in ("before", "after"):
+        query.pop(name, None)
     return ListPage(
         form=form,
         listed=listed,
-        query=_query(request),
-        is_narrowed=_is_narrowed(form),
-        looked_at=looked_at,
+        words=words,
+        query=query.urlencode(),
         collections=reach.names,
-        documents={},
+        documents=documents or {},
     )
-
-
-def place_of(request: HttpRequest) -> Place:
-    """Where the address says that the page begins; what is no key begins at the first page."""
-    before, after = _key(request.GET.get("before")), _key(request.GET.get("after"))
-    return Place(before=before) if before is not None else Place(after=after)
-
-
-def _key(text: str | None) -> int | None:
-    if text is None or not text.isascii() or not text.isdecimal():
-        return None
-    return min(int(text[:20]), _LARGEST_KEY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,6 +147,17 @@ class _Reach:
         found = Document.objects.only("source", "title", "collection_id").in_bulk(keys)
         return {key: document for key, document in found.items() if document.collection_id in self.names}
 
+    def offer(self, form: forms.Form) -> None:
+        """Have one of them chosen, or all."""
+        chosen = [(str(key), name) for key, name in self.names.items()]
+        choose(form, "collection__id__exact", [("", str(_("All collections"))), *chosen])
+
+    def chosen(self, given: Mapping[str, Any]) -> Sequence[int] | None:
+        """The chosen collection, or all that are reached; None for all there are, for which no list is needed."""
+        if given["collection__id__exact"]:
+            return [int(given["collection__id__exact"])]
+        return None if self.is_everything else list(self.names)
+
 
 def _reach(request: HttpRequest, ability: str) -> _Reach:
     return _Reach(
@@ -206,33 +166,11 @@ def _reach(request: HttpRequest, ability: str) -> _Reach:
     )
 
 
-def _offer(form: forms.Form, names: Mapping[int, str]) -> None:
-    chosen = [(str(key), name) for key, name in names.items()]
-    choose(form, "collection__id__exact", [("", str(_("All collections"))), *chosen])
-
-
-def _chosen(form: forms.Form, reach: _Reach) -> Sequence[int] | None:
-    """The chosen collection, or all that are reached; None for all there are, for which no list is needed."""
-    chosen = form.cleaned_data["collection__id__exact"]
-    if chosen:
-        return [int(chosen)]
-    return None if reach.is_everything else list(reach.names)
-
-
-def _is_narrowed(form: forms.Form) -> bool:
-    return not form.is_valid() or any(form.cleaned_data.values())
-
-
-def _query(request: HttpRequest) -> str:
-    kept = request.GET.copy()
-    for name in ("before", "after"):
-        kept.pop(name, None)
-    return kept.urlencode()
-
-
-def _attempt(form: forms.Form, read: Callable[[], Row]) -> Row | None:
-    try:
-        return read()
-    except EXPECTED as error:
-        form.add_error(None, sentence(error))
-        return None
+def _read(form: forms.Form, read: Callable[[Mapping[str, Any]], BrowsedPage[Row]]) -> BrowsedPage[Row]:
+    """The page of what the form asks for; one of no rows where that cannot be read, with the reason in the form."""
+    if form.is_valid():
+        try:
+            return read(form.cleaned_data)
+        except EXPECTED as error:
+            form.add_error(None, sentence(error))
+    return BrowsedPage(rows=(), before=None, after=None)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from django.contrib.admin import ModelAdmin, ShowFacets
+from django.contrib.admin import ModelAdmin, ShowFacets, display
 from django.contrib.admin.utils import quote
 from django.contrib.auth import get_permission_codename
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied
@@ -15,13 +16,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from access_app.patterns import is_everything, named
 from access_app.reach import names_of, patterns_of
 from collections_app.models import Collection
 from console_app.audit_pages import history_page
 from console_app.permissions import abilities, note_found, require
+from core_app.names import visible
 
 if TYPE_CHECKING:
     UnfoldModelAdmin = ModelAdmin[Any]
@@ -36,6 +38,25 @@ class Action(TypedDict):
     url: str
     icon: str
     primary: bool
+
+
+def _named(field: str, label: Any) -> Callable[[Model], str]:
+    """A column of a list that shows this field."""
+
+    @display(description=label, ordering=field)
+    def column(row: Model) -> str:
+        value = getattr(row, field)
+        return visible(str(value)) if value else "-"
+
+    column.__name__ = field
+    return column
+
+
+#: Columns of names, instead of the fields themselves.
+NAMES: dict[Any, Any] = {
+    "name": _named("name", gettext_lazy("Name")),
+    "collection": _named("collection", gettext_lazy("Collection")),
+}
 
 
 class CappedPaginator(Paginator):  # type: ignore[type-arg]  # Django's class is not generic at run time
@@ -183,6 +204,13 @@ class ServiceAdmin(FramedAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        """Names with marks for what is invisible in them."""
+        return [NAMES.get(column, column) for column in super().get_list_display(request)]
+
+    def get_list_display_links(self, request: HttpRequest, list_display: Any) -> list[Any]:
+        return [NAMES.get(column, column) for column in super().get_list_display_links(request, list_display) or ()]
 
     def list_actions(self, request: HttpRequest) -> list[Action]:
         """Buttons above the list, for whoever may use them."""

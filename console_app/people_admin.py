@@ -22,6 +22,7 @@ from access_app.patterns import in_words
 from access_app.roles import ROLES
 from console_app.access_forms import GroupForm, PermissionsField, UserForm
 from console_app.pages import FramedAdmin
+from core_app.names import visible
 
 if TYPE_CHECKING:
     _UserAdmin = DjangoUserAdmin[User]
@@ -78,7 +79,7 @@ class UserAdmin(TickedPermissions, _UserAdmin, FramedAdmin):  # type: ignore[mis
         found = [
             pattern for group in row.groups.all() if hasattr(group, "reach") for pattern in group.reach.collections
         ]
-        return in_words(sorted({*found, *row.collections}))
+        return visible(in_words(sorted({*found, *row.collections})))
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
         fixed = super().get_readonly_fields(request, obj)
@@ -114,7 +115,7 @@ class GroupAdmin(TickedPermissions, _GroupAdmin, FramedAdmin):  # type: ignore[m
 
     @admin.display(description=_("Sees"))
     def sees(self, row: Group) -> str:
-        return in_words(row.reach.collections if hasattr(row, "reach") else [])
+        return visible(in_words(row.reach.collections if hasattr(row, "reach") else []))
 
     def get_fields(self, request: HttpRequest, obj: Group | None = None) -> Any:
         """Only superusers decide over rights; others see them, and may change the name."""

@@ -20,6 +20,7 @@ from console_app.pages import CappedPaginator, ServiceAdmin
 from console_app.permissions import require
 from console_app.reached import names_for
 from console_app.templatetags.console import label
+from core_app.names import readable, visible
 from search_app.models import QueryLog
 
 #: django-unfold's label variants.
@@ -42,7 +43,7 @@ class CollectionFilter(DropdownFilter):  # type: ignore[misc]  # django-unfold h
         names = names_for(request.user, "view_queries")
         if self.value() and self.value() not in names:
             names.append(self.value())  # one that is gone
-        return [(name, name) for name in names]
+        return [(name, visible(name)) for name in names]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[QueryLog]) -> QuerySet[QueryLog]:
         return queryset.filter(collections__contains=[self.value()]) if self.value() else queryset
@@ -143,7 +144,7 @@ class QueryLogAdmin(ServiceAdmin):
 
     @admin.display(description=gettext_lazy("Collections"))
     def searched(self, row: QueryLog) -> SafeString:
-        return format_html('<span class="rs-excerpt rs-excerpt--narrow">{}</span>', ", ".join(row.collections))
+        return format_html('<span class="rs-excerpt rs-excerpt--narrow">{}</span>', visible(", ".join(row.collections)))
 
     @admin.display(description=gettext_lazy("Status"))
     def became(self, row: QueryLog) -> SafeString:
@@ -168,7 +169,7 @@ class QueryLogAdmin(ServiceAdmin):
 
     @admin.display(description=gettext_lazy("Who"))
     def who(self, row: QueryLog) -> SafeString:
-        return format_html('<span class="rs-excerpt rs-excerpt--narrow">{}</span>', row.asked_by)
+        return format_html('<span class="rs-excerpt rs-excerpt--narrow">{}</span>', visible(row.asked_by))
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -184,4 +185,4 @@ def text_of(row: QueryLog) -> SafeString:
     """The text as the log has it; of a hash the beginning."""
     if row.text_form == QueryLog.TextForm.HASHED:
         return format_html('<code title="{}">{}…</code>', _("Hashed"), row.text[:HASH_SHOWN])
-    return format_html('<span class="rs-excerpt">{}</span>', row.text)
+    return format_html('<span class="rs-excerpt">{}</span>', readable(row.text))

@@ -14,6 +14,7 @@ from access_app.models import User
 from collections_app.models import Collection
 from collections_app.reach import reachable
 from console_app.permissions import ABILITIES
+from core_app.names import visible
 
 
 def collections_for(user: User | AnonymousUser, ability: str) -> QuerySet[Collection]:
@@ -32,4 +33,5 @@ class CollectionFilter(RelatedDropdownFilter):  # type: ignore[misc]  # django-u
     def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[tuple[Any, str]]:
         opts = model_admin.opts
         permission = f"{opts.app_label}.{get_permission_codename('view', opts)}"
-        return list(reachable(request.user, permission).order_by("name").values_list("pk", "name"))
+        found = reachable(request.user, permission).order_by("name").values_list("pk", "name")
+        return [(key, visible(name)) for key, name in found]

@@ -28,6 +28,8 @@ class InvalidInput(RagsiteError):
     """What was sent cannot be accepted as it is."""
 
     code = "invalid"
+    #: Where in a filter the mistake is, as `detail` begins with it: `$.lang.$in[1]`; empty where it has no place.
+    place = ""
 
 
 class NotAuthenticated(RagsiteError):

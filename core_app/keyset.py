@@ -79,7 +79,7 @@ def page_in(
     return page_of(found, size=size, place=place, key=lambda row: int(getattr(row, by) or 0))
 
 
-def sql_parts(place: Place, *, key: sql.SQL, newest_first: bool) -> dict[str, sql.Composable]:
+def sql_parts(place: Place, *, key: sql.Composable, newest_first: bool) -> dict[str, sql.Composable]:
     """`key`, `from_key` and `order` of a statement that reads a page; it takes the parameter `key` as well."""
     descends = newest_first != place.is_backwards
     begins: sql.Composable = sql.SQL("TRUE")

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from collections_app.models import Collection
 from collections_app.reading import count_chunks
 from core_app.ports import AskedTerm
-from core_app.where import And, Compare, Not, Or, Where, Within
+from core_app.where import And, Where
+from core_app.where.wording import in_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,22 +63,3 @@ def _parts(where: Where | None) -> Sequence[Where]:
     if where is None:
         return ()
     return where.parts if isinstance(where, And) else (where,)
-
-
-def in_words(where: Where) -> str:
-    """A filter for people to read."""
-    match where:
-        case Compare(field, operator, operand):
-            return f"{'the text' if field is None else field} {operator.removeprefix('$')} {_operand(operand)}"
-        case Not(part):
-            return f"not ({in_words(part)})"
-        case And(parts):
-            return " and ".join(f"({in_words(part)})" for part in parts)
-        case Or(parts):
-            return " or ".join(f"({in_words(part)})" for part in parts)
-        case Within():
-            return "in one of the collections"
-
-
-def _operand(operand: object) -> str:
-    return f"[{', '.join(map(str, operand))}]" if isinstance(operand, tuple) else str(operand)

@@ -10,8 +10,8 @@ from collections_app.models import Chunk, Collection
 from collections_app.reading import passing_chunks
 from collections_app.services import space_of
 from core_app.where import And, Where
+from core_app.where.wording import in_words
 from core_app.wiring import store
-from search_app.emptiness import in_words
 from search_app.explaining import term_shares
 from search_app.findings import Findings
 from search_app.fusion import similarity

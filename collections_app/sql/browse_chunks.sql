@@ -1,10 +1,11 @@
--- One page of chunks for people, without their texts: a little more than a page is read, wherever it begins.
+-- One page of chunks for people, without their texts: a little more than a page is read, wherever it begins. The rows
+-- are the table's or, for a filter that no index answers, the next so many of them (browse_chunks_part.sql).
 -- Plan: the index that has the order of the key, from the key on: the primary key, (collection_id, id),
 -- (document_id, ordinal), or the partial ones over what was disabled or edited; the GIN index on metadata and a sort
 -- where a filter lets few chunks through.
 SELECT
-    chunk.id,
     {key},
+    chunk.id,
     chunk.collection_id,
     chunk.document_id,
     replace(left(chunk.text, %(characters)s), E'\n', ' '),
@@ -13,9 +14,8 @@ SELECT
     chunk.ordinal,
     chunk.disabled_at IS NOT NULL,
     chunk.edited_at IS NOT NULL
-FROM collections_chunk AS chunk
+FROM {rows}
 WHERE {scope}
-  AND {state}
   AND {from_key}
   AND {where}
 ORDER BY {order}

@@ -18,6 +18,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
 from collections_app.models import Document
+from core_app import names
 from ingest_app.cures import UNKNOWN, cure_of
 from ingest_app.models import Job
 
@@ -54,6 +55,18 @@ def item(mapping: Mapping[Any, Any], key: Any) -> Any:
 def sections(path: list[str]) -> str:
     """Headings above a passage, outermost first."""
     return " > ".join(path)
+
+
+@register.filter(is_safe=True)
+def visible(name: object) -> str:
+    """A name, source or key in which characters that nobody sees are marks."""
+    return "" if name is None else names.visible(str(name))
+
+
+@register.filter(is_safe=True)
+def readable(text: object) -> str:
+    """A text in which what changes the order of its characters is marked; joiners stay."""
+    return "" if text is None else names.readable(str(text))
 
 
 @register.filter

@@ -68,7 +68,9 @@ def _integer(digits: str) -> int | float:
 
 
 def _fail(place: str, what: str) -> NoReturn:
-    raise InvalidInput(f"{place}: {what}", code=CODE)
+    refused = InvalidInput(f"{place}: {what}", code=CODE)
+    refused.place = place
+    raise refused
 
 
 class _Parser:

@@ -113,6 +113,28 @@ function setUpCopy(button) {
   });
 }
 
+// What the server would refuse for its length is not sent, so that nothing that was written is lost.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  const limit = document.querySelector("meta[name=ragsite-longest-form]");
+  if (!limit || form.method !== "post" || form.enctype === "multipart/form-data") return;
+  const isTooLong = new URLSearchParams(new FormData(form)).toString().length > Number(limit.content);
+  let note = form.querySelector("[data-form-too-long]");
+  if (isTooLong && !note) {
+    note = document.createElement("p");
+    note.dataset.formTooLong = "";
+    note.className = "rs-note rs-note--bad";
+    note.role = "alert";
+    form.prepend(note);
+  }
+  if (note) note.textContent = isTooLong ? limit.dataset.sentence : "";
+  if (note) note.hidden = !isTooLong;
+  if (!isTooLong) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  note.scrollIntoView({ block: "center" });
+}, { capture: true });
+
 document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("[data-upload]").forEach(setUpUpload);
   document.querySelectorAll("[data-typed-name]").forEach(setUpTypedName);

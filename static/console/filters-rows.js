@@ -1,6 +1,8 @@
 // One condition of a filter as a row: its field, its operator, and inputs that fit both.
 "use strict";
 
+import { visible } from "./filters-tree.js";
+
 const ANY_TYPE = ["string", "number", "date", "boolean"];
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const SUGGEST_AFTER_MS = 200;
@@ -56,7 +58,7 @@ export function drawCondition(builder, condition) {
   const field = button(row, "field");
   const other = button(row, "other");
   const names = [...builder.fields.keys()];
-  field.prepend(...names.map((name, index) => option(`field-${index}`, name)));
+  field.prepend(...names.map((name, index) => option(`field-${index}`, visible(name))));
   const place = names.indexOf(condition.field);
   const isOther = condition.field !== null && place < 0;
   field.value = condition.field === null ? "text" : isOther ? "other" : `field-${place}`;
@@ -64,6 +66,7 @@ export function drawCondition(builder, condition) {
   other.value = isOther ? condition.field : "";
   field.addEventListener("change", () => {
     other.hidden = field.value !== "other";
+    condition.isUnnamed = field.value === "other" && other.value === "";
     condition.field = field.value === "text" ? null : other.hidden ? builder.nameAt(field.value) : other.value;
     if (!builder.operatorsOf(condition).includes(condition.operator)) {
       condition.operator = builder.operatorsOf(condition)[0];
@@ -74,6 +77,7 @@ export function drawCondition(builder, condition) {
   });
   other.addEventListener("input", () => {
     condition.field = other.value;
+    condition.isUnnamed = other.value === "";
     builder.changed();
   });
   drawOperator(builder, condition, row);
@@ -124,6 +128,7 @@ function drawType(builder, condition, row) {
 }
 
 function drawValue(builder, condition, place) {
+  condition.isPending = false;
   const takes = builder.takes(condition);
   if (takes === "list") return place.replaceChildren(drawList(builder, condition));
   if (takes === "boolean" || condition.type === "boolean") return place.replaceChildren(drawTruth(builder, condition));
@@ -165,7 +170,7 @@ function suggest(builder, condition, input) {
   let timer = 0;
   const ask = async () => {
     const values = await builder.suggestions(condition.field, input.value);
-    list.replaceChildren(...values.map((value) => option(value, value)));
+    list.replaceChildren(...values.map((value) => option(value, visible(value))));
   };
   input.addEventListener("focus", ask, { once: true });
   input.addEventListener("input", () => {
@@ -200,7 +205,7 @@ function drawList(builder, condition) {
   const draw = () => chips.replaceChildren(...condition.values.map((value, index) => drawChip(value, index)));
   const drawChip = (value, index) => {
     const chip = copyOf(builder, "chip");
-    chip.querySelector("bdi").textContent = value.text;
+    chip.querySelector("bdi").textContent = visible(value.text);
     const away = chip.querySelector("button");
     away.setAttribute("aria-label", `${away.getAttribute("aria-label")}: ${value.text}`);
     away.addEventListener("click", () => {
@@ -211,8 +216,16 @@ function drawList(builder, condition) {
     });
     return chip;
   };
+  // What was typed and not added yet would be lost without a word.
+  if (!isTruth) {
+    input.addEventListener("input", () => {
+      condition.isPending = input.value !== "";
+      builder.changed();
+    });
+  }
   const add = () => {
     if (input.value === "") return;
+    condition.isPending = false;
     const value = valueOf(condition, input.value);
     if (!condition.values.some((one) => one.type === value.type && one.text === value.text)) condition.values.push(value);
     if (!isTruth) input.value = "";

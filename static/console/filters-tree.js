@@ -5,6 +5,16 @@
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 const TEXT_FIELD = "#document";
 const ONE_LINE = 64;
+// Of a key in a message of the server's.
+const SHOWN = 60;
+const UNPRINTABLE = /[\p{C}\p{Z}]/gu;
+
+// Drawn as nothing, or changing the order of what is drawn; as core_app/names.py has it.
+const INVISIBLE = /(?![\u200c\u200d\u0600-\u0605\u06dd\u070f])[\p{Cf}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]|(?<![\u0600-\u18af\ufb50-\ufdff\ufe70-\ufefc\ufe0f\u2190-\u2bff\u{1f000}-\u{1faff}])[\u200c\u200d]/gu;
+
+// A name with marks for what nobody sees in it.
+export const visible = (name) =>
+  name.replace(INVISIBLE, (found) => `[U+${found.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
 
 export const newGroup = (...parts) => ({ kind: "and", negated: false, parts });
 
@@ -44,7 +54,7 @@ function operandText(condition, takesList) {
 function entriesOf(node, takesList) {
   if (!isGroup(node)) {
     const key = node.field === null ? TEXT_FIELD : node.field;
-    return [{ key, operators: [[node.operator, operandText(node, takesList)]] }];
+    return [{ key, operators: [[node.operator, operandText(node, takesList), node]] }];
   }
   const parts = node.parts.map((part) => entriesOf(part, takesList)).filter((entries) => entries.length);
   if (!parts.length) return [];
@@ -88,6 +98,38 @@ function block(open, lines, close, indent) {
 function printed(entries, indent) {
   const lines = entries.map((entry) => `${JSON.stringify(entry.key)}: ${behind(entry, `${indent}  `)}`);
   return block("{", lines, "}", indent);
+}
+
+// A key within a place, as the server's messages write it.
+function placeOf(place, key) {
+  const shown = [...key].slice(0, SHOWN).join("").replace(UNPRINTABLE, (found) => (found === " " ? found : "?"));
+  return `${place}.${shown}${[...key].length > SHOWN ? "…" : ""}`;
+}
+
+function collect(entries, place, found) {
+  for (const entry of entries) {
+    const here = placeOf(place, entry.key);
+    if (entry.node) collect(entry.node, here, found);
+    else if (entry.list) entry.list.forEach((one, index) => collect(one, `${here}[${index}]`, found));
+    else {
+      const isShort = entry.operators.length === 1 && entry.operators[0][0] === "$eq";
+      for (const [name, , node] of entry.operators) found.push({ place: isShort ? here : `${here}.${name}`, node });
+    }
+  }
+  return found;
+}
+
+// The condition that stands in the JSON at a place such as `$.lang.$in[1]`, or the first within it; else nothing.
+export function conditionAt(root, place, takesList) {
+  const within = (inner, outer) => inner === outer || inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);
+  if (place === "" || place === "$") return undefined;
+  const found = collect(entriesOf(root, takesList), "$", []);
+  return (found.find((one) => within(place, one.place)) || found.find((one) => within(one.place, place)))?.node;
+}
+
+// Whether a condition has all it asks for; a number that is none, or is too large for one, is not filled in.
+export function isFilled(condition) {
+  return condition.values.length > 0 && condition.values.every((value) => valueText(value) !== "null");
 }
 
 // The filter's JSON; nothing where nothing is asked. `takesList` says whether an operator takes a list.

@@ -2,10 +2,13 @@
 // whether it is one, and what passes, the server says. Used by templates/console/_filter_builder.html.
 "use strict";
 
+import { focusOn, showProblems, unfinished } from "./filters-check.js";
 import { button, copyOf, drawCondition, newCondition } from "./filters-rows.js";
-import { countConditions, isGroup, levels, newGroup, toJson, walk } from "./filters-tree.js";
+import { countConditions, isGroup, levels, newGroup, toJson, visible, walk } from "./filters-tree.js";
 
 const PREVIEW_AFTER_MS = 350;
+// Characters of a filter that the server reads; it is not asked about more.
+const LONGEST = 200_000;
 
 class Builder {
   constructor(element) {
@@ -19,7 +22,11 @@ class Builder {
     this.asked = 0;
     this.timer = 0;
     this.forget();
-    this.json.addEventListener("input", () => this.later(true));
+    this.json.addEventListener("input", () => {
+      this.isTreeAhead = false;
+      this.later(true);
+    });
+    this.json.form?.addEventListener("submit", (event) => this.check(event), { capture: true });
     // Enter is for adding values here, not for sending the form.
     element.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && event.target.matches("input, select")) event.preventDefault();
@@ -45,6 +52,9 @@ class Builder {
 
   forget() {
     this.isLoaded = false;
+    // Whether the JSON was written by the tree; whether what is unfinished is shown; what the server refused of it.
+    this.isTreeAhead = this.isStrict = false;
+    this.refused = null;
     // What is done before the fields are known would be lost when they come.
     this.element.querySelector("[data-tree]").inert = true;
     this.fields = new Map();
@@ -84,7 +94,7 @@ class Builder {
     const place = this.element.querySelector("[data-saved]");
     const select = place.querySelector("select");
     place.hidden = filters.length === 0;
-    select.replaceChildren(select.options[0], ...filters.map((kept, index) => new Option(kept.name, String(index))));
+    select.replaceChildren(select.options[0], ...filters.map((kept, index) => new Option(visible(kept.name), String(index))));
     select.onchange = () => {
       if (select.value === "") return;
       this.json.value = filters[Number(select.value)].text;
@@ -140,8 +150,30 @@ class Builder {
   // After any change of the tree: the JSON follows, then the preview.
   changed() {
     this.say("");
+    this.isTreeAhead = true;
+    this.refused = null;
     this.json.value = toJson(this.root, (name) => this.takesList(name));
+    showProblems(this);
     this.later(false);
+  }
+
+  // Before the form is sent: what is wrong in the tree is said at its row, and the tree stays as it is.
+  async check(event) {
+    if (!this.isLoaded || !this.isTreeAhead || this.isChecked === this.json.value) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const { submitter } = event;
+    this.isStrict = true;
+    showProblems(this);
+    const [first] = unfinished(this, true);
+    if (first) return focusOn(this, first);
+    clearTimeout(this.timer);
+    await this.show(false);
+    const at = showProblems(this);
+    if (at) return focusOn(this, at);
+    // What has no place in the tree the page says that is shown next.
+    this.isChecked = this.json.value;
+    this.json.form.requestSubmit(submitter);
   }
 
   later(isFromJson, wait = PREVIEW_AFTER_MS) {
@@ -153,6 +185,17 @@ class Builder {
   async show(isFromJson) {
     if (!this.isLoaded) return;
     const asked = (this.asked += 1);
+    if (this.isTreeAhead && unfinished(this, false).length) {
+      this.preview.setAttribute("aria-busy", "false");
+      const said = this.settings.unfinished;
+      if (this.preview.textContent !== said) this.preview.textContent = said;
+      return;
+    }
+    if (this.json.value.length > LONGEST) {
+      this.json.setAttribute("aria-invalid", "true");
+      this.preview.textContent = this.settings.tooLong;
+      return;
+    }
     const body = new URLSearchParams({ collection: this.collection, where: this.json.value });
     let answer = null;
     this.preview.setAttribute("aria-busy", "true");
@@ -173,6 +216,8 @@ class Builder {
     }
     this.json.setAttribute("aria-invalid", String(Boolean(answer.refused)));
     this.preview.innerHTML = answer.html;
+    this.refused = this.isTreeAhead && answer.refused ? answer : null;
+    showProblems(this);
     if (isFromJson && answer.tree) {
       this.root = answer.tree;
       this.redraw();

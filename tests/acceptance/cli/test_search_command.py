@@ -67,7 +67,7 @@ def test_an_explanation_is_a_table_that_adds_up() -> None:
 
 def test_why_nothing_was_found_is_a_table() -> None:
     printed = output_of("search", "c", "fox", "--where", '{"kind": "z"}', "--explain")
-    assert re.search(r"condition +passages +left\n +in the collection +3 +3\n +kind eq z +0 +0\n", printed)
+    assert re.search(r'condition +passages +left\n +in the collection +3 +3\n +"kind" is "z" +0 +0\n', printed)
 
 
 def test_b3_5_a_failing_leg_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:

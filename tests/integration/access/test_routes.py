@@ -53,6 +53,7 @@ VERBS = {
     ("filter-preview", "POST"): Verb.READ,
     ("filter", "GET"): Verb.READ,
     ("filter", "PUT"): Verb.WRITE,
+    ("filter", "PATCH"): Verb.WRITE,
     ("filter", "DELETE"): Verb.WRITE,
     ("query", "POST"): Verb.SEARCH,
     ("rerank", "POST"): Verb.SEARCH,

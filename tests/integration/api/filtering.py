@@ -20,4 +20,5 @@ def walk_filters(client: Client) -> None:
     client.get(f"{rag}/filters/some")
     assert client.get("/collections/own/documents?filter=some").json()["total"] == 1
     client.post("/collections/own/query", {"query_embedding": [1, 2], "filter": "some"}, JSON)
-    client.delete(f"{rag}/filters/some")
+    assert client.patch(f"{rag}/filters/some", {"name": "few"}, JSON).json()["name"] == "few"
+    client.delete(f"{rag}/filters/few")

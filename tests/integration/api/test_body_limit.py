@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import MutableMapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,3 +88,21 @@ def test_clients_of_other_services_find_the_sentence(path: str, fields: int) -> 
     body = json.loads(sent[1]["body"])
     assert len(body) == fields
     assert body.get("message", body["detail"]) == body["detail"]
+
+
+def test_people_get_a_page_once_their_form_has_arrived() -> None:
+    sent: Messages = []
+    half = bytes(SMALL_BYTES // 2)
+    status, _ = send("/admin/collections/chunk/1/edit/", [half, half, half, half], sent=sent)
+    page = sent[1]["body"].decode()
+    assert status == 413
+    assert dict(sent[0]["headers"])[b"content-type"] == b"text/html; charset=utf-8"
+    assert "<h1>Too long</h1>" in page
+    assert "more than the 2.0\xa0MB that a page may send" in page
+    assert "what you wrote is still there" in page
+
+
+def test_pages_know_the_limit() -> None:
+    """They say it before anything is sent."""
+    base = (Path(__file__).parents[3] / "templates/admin/base_site.html").read_text(encoding="utf-8")
+    assert f'name="ragsite-longest-form" content="{SMALL_BYTES}"' in base

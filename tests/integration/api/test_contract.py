@@ -144,6 +144,8 @@ def test_what_is_missing_is_documented(checked: ContractClient, contract: Contra
         body = b"" if method == "GET" else json.dumps(bodies.get(route.name, {}))
         if (route.name, method) == ("documents", "DELETE"):
             body = json.dumps({"ids": ["d"]})
+        if (route.name, method) == ("filter", "PATCH"):
+            body = json.dumps({"name": "g"})
         needed = {("sources", "DELETE"): "?source=x", ("metadata-values", "GET"): "?field=x"}
         needed[("knowledge-search", "GET")] = "?q=x"
         needed[("field-values", "GET")] = "?field=x"

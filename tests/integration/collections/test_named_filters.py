@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from access_app.services import create_key
 from collections_app.filters import delete_filter, get_filter, list_filters, rename_filter, save_filter
 from collections_app.models import NamedFilter
 from collections_app.services import create_collection, delete_collection
@@ -174,3 +175,49 @@ def test_every_search_refuses_a_name_that_is_not_known(
         assert "'one'" in refused.json()["detail"]
     assert call(client, {"filter": "one"}).status_code == 200
     assert call(client, {"filter": ""}).status_code in {400, 404}
+
+
+def test_rest_renames_a_filter(client: Client) -> None:
+    create_collection(name="docs")
+    keep("a", {"n": 1})
+    keep("b", {"n": 2})
+    answer = client.patch(f"{FILTERS}/a", {"name": "c"}, JSON)
+    assert (answer.status_code, answer.json()["name"], answer.json()["where"]) == (200, "c", {"n": 1})
+    assert client.get(f"{FILTERS}/a").status_code == 404
+    for body, status, code in [
+        ({"name": "b"}, 409, "filter_exists"),
+        ({"name": "x/y"}, 400, "invalid_name"),
+        ({}, 400, "invalid"),
+        ({"name": "d", "where": {}}, 400, "invalid"),
+    ]:
+        refused = client.patch(f"{FILTERS}/c", body, JSON)
+        assert (refused.status_code, refused.json()["code"]) == (status, code)
+    assert client.patch(f"{FILTERS}/gone", {"name": "d"}, JSON).status_code == 404
+
+
+def test_names_of_filters_are_told_to_those_who_may_list_them() -> None:
+    stored("docs", {"lang": "en"})
+    keep("zzsecret", {"lang": "en"})
+    asked = {"query": "x", "filter": "no", "legs": "lexical"}
+
+    def told(*verbs: str) -> str:
+        _, secret = create_key(name="k", verbs=verbs, collections=["docs"])
+        answer = Client().post("/api/rag/collections/docs/search", asked, JSON, headers={"X-Api-Key": secret})
+        assert (answer.status_code, answer.json()["code"]) == (404, "filter_not_found")
+        return str(answer.json()["detail"])
+
+    assert "zzsecret" not in told("search")
+    assert "Known there: 'zzsecret'." in told("search", "read")
+
+
+def test_a_filter_that_cannot_be_read_any_more_is_listed_with_what_to_do(client: Client) -> None:
+    stored("docs", {"lang": "en"})
+    keep("fine", {"lang": "en"})
+    NamedFilter.objects.filter(pk=keep("old", {"lang": "en"}).pk).update(where={"lang": {"$near": 1}})
+    listed = client.get(FILTERS).json()["filters"]
+    assert [(one["name"], one["problem"] is None) for one in listed] == [("fine", True), ("old", False)]
+    assert "$.lang.$near: is not an operator" in listed[1]["problem"]
+    assert client.get(f"{FILTERS}/old").json()["where"] == {"lang": {"$near": 1}}
+    answer = client.get("/collections/docs/documents", {"filter": "old"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_where")
+    assert client.put(f"{FILTERS}/old", {"where": {"lang": "de"}}, JSON).json()["problem"] is None

@@ -11,7 +11,7 @@ from django.test import Client
 
 from access_app.models import ApiKey, User
 from access_app.services import create_key
-from collections_app.models import Chunk, Collection, Document
+from collections_app.models import Chunk, Collection, Document, NamedFilter
 from collections_app.services import create_collection
 from ingest_app.models import Connector, Item, Job, Payload
 from search_app.models import Judgement, QueryLog, TestCase, TestRun
@@ -60,6 +60,7 @@ class Rows:
     connector: Connector
     query: QueryLog
     case: TestCase
+    kept: NamedFilter
 
 
 def make_rows(*, name: str = "handbook", text: str = "Ducks eat small fish.") -> Rows:
@@ -119,6 +120,7 @@ def make_rows(*, name: str = "handbook", text: str = "Ducks eat small fish.") ->
         connector=connector,
         query=query,
         case=case,
+        kept=NamedFilter.objects.create(collection=collection, name=text, where={text: text}),
     )
 
 
@@ -170,6 +172,11 @@ def pages(rows: Rows) -> dict[str, tuple[str, ...]]:
         "collections/collection/home/health/": ("ingest.view_job",),
         f"collections/collection/{collection}/fields/": ("collections.view_collection", "collections.view_chunk"),
         f"collections/collection/{collection}/filters/": ("collections.view_collection", "collections.view_chunk"),
+        f"collections/collection/{collection}/filters/{rows.kept.pk}/history/": (
+            "access.view_auditentry",
+            "collections.view_collection",
+            "collections.view_chunk",
+        ),
         "collections/collection/query/": ("collections.view_collection", "collections.view_chunk"),
         "collections/collection/rerank/": ("collections.view_collection", "collections.view_chunk"),
         "collections/document/": ("collections.view_document",),

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from psycopg import sql as psql
 
-from collections_app import browsing, browsing_documents
+from collections_app import browsing
 from collections_app.models import Chunk, Document, DocumentText
 from console_app import listing
 from core_app.snapshot import snapshot
@@ -154,9 +154,7 @@ def test_a_filter_that_takes_long_is_looked_for_in_a_part_after_another(
     assert whole == [keys[8], keys[2], keys[1]]
     assert "3 chunks<" in page
 
-    in_time = browsing._in_time
-    monkeypatch.setattr(browsing, "_in_time", lambda name, *_: in_time(name, *_) if name == "never" else None)
-    monkeypatch.setattr(browsing, "LOOKED_AT", 4)
+    never_in_time(monkeypatch)
     first, page = shown(root, CHUNKS, **query)
     assert first == [keys[8]]
     assert "4 chunks were looked at" in page
@@ -169,11 +167,18 @@ def test_a_filter_that_takes_long_is_looked_for_in_a_part_after_another(
 
 def test_a_statement_that_takes_too_long_is_given_up(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(browsing, "PATIENCE_SECONDS", 0.05)
-    slow = {"scope": psql.SQL("(SELECT TRUE FROM pg_sleep(5))"), "state": psql.SQL("TRUE"), "where": psql.SQL("TRUE")}
+    slow = {"rows": psql.SQL("collections_chunk"), "scope": psql.SQL("(SELECT TRUE FROM pg_sleep(5))")}
+    slow["where"] = psql.SQL("TRUE")
     with snapshot():
-        assert browsing._in_time("browse_chunks_count", slow, {"most": 1}) is None
+        assert browsing._in_time("browse_count", slow, {"most": 1}) is None
         fast = {**slow, "scope": psql.SQL("TRUE")}
-        assert browsing._in_time("browse_chunks_count", fast, {"most": 1}) == [(1,)]
+        assert browsing._in_time("browse_count", fast, {"most": 1}) == [(1,)]
+
+
+def never_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four rows at a time, as where everything takes long."""
+    monkeypatch.setattr(browsing, "_in_time", lambda *_: None)
+    monkeypatch.setattr(browsing, "LOOKED_AT", 4)
 
 
 def add_documents(rows: Rows, count: int) -> list[int]:
@@ -196,7 +201,8 @@ def test_a_search_for_documents_looks_at_so_many_and_goes_on(
 ) -> None:
     keys = add_documents(rows, 9)
     Document.objects.filter(pk__in=(keys[1], keys[8])).update(title="The HERON's")
-    monkeypatch.setattr(browsing_documents, "LOOKED_AT", 4)
+    assert shown(root, DOCUMENTS, q="heron")[0] == [keys[8], keys[1]], "found in time"
+    never_in_time(monkeypatch)
     first, page = shown(root, DOCUMENTS, q="heron")
     assert first == [keys[8]]
     assert "4 documents were looked at" in page

@@ -251,3 +251,54 @@ def test_the_pages_take_few_queries(root: Client, duck: Chunk, rows: Rows) -> No
         with CaptureQueriesContext(connection) as captured:
             assert root.get(f"/admin/collections/{path}").status_code == 200
         assert len(captured) < 20, (path, len(captured))
+
+
+class TestTwoEditors:
+    """A new text gives a chunk a new key: whoever had the page open meets the chunk all the same."""
+
+    @pytest.fixture
+    def late(self, root: Client, duck: Chunk) -> dict[str, str]:
+        """What the second editor sends after the first has saved."""
+        given = {"text": "Herons.", "metadata": "{}", "seen": seen_on(root, duck), "save": ""}
+        page = root.get(edit_address(duck)).content.decode()
+        hidden = dict(re.findall(r'name="(collection|external_id)" value="([^"]*)"', page))
+        assert hidden == {"collection": str(duck.collection_id), "external_id": duck.external_id}
+        assert root.post(edit_address(duck), {**given, "text": "Swans.", **hidden}).status_code == 302
+        return {**given, **hidden}
+
+    @pytest.mark.parametrize("button", ["save", "look"])
+    def test_the_second_is_told_and_loses_nothing(
+        self, root: Client, duck: Chunk, late: dict[str, str], button: str
+    ) -> None:
+        del late["save"]
+        answer = root.post(edit_address(duck), {**late, button: ""})
+        page = answer.content.decode()
+        assert answer.status_code == 200
+        assert "changed meanwhile" in page
+        assert "Herons.</textarea>" in page, "what was typed"
+        assert "Swans.</div>" in page.partition('id="stored"')[2], "what is stored"
+        assert "<del>Swans.</del>" in page
+        assert Chunk.objects.get().text == "Swans."
+        mark = re.search(r'name="seen" value="(\w+)"', page)
+        assert mark
+        saved = root.post(edit_address(duck), {**late, "seen": mark[1], "save": ""})
+        assert (saved.status_code, Chunk.objects.get().text) == (302, "Herons.")
+
+    def test_who_does_not_reach_the_collection_does_not_reach_it_by_its_id(
+        self, login: Login, duck: Chunk, late: dict[str, str]
+    ) -> None:
+        assert login(*VIEW).post(edit_address(duck), late).status_code == 403
+        elsewhere = login(*VIEW, "collections.change_chunk", collections=["other*"])
+        assert elsewhere.post(edit_address(duck), late).status_code == 404
+        assert Chunk.objects.get().text == "Swans."
+
+    @pytest.mark.parametrize("sent", [{"external_id": "\x00"}, {"external_id": "gone"}, {"collection": "x"}])
+    def test_a_chunk_that_is_gone_is_not_found(
+        self, root: Client, duck: Chunk, late: dict[str, str], sent: dict[str, str]
+    ) -> None:
+        assert root.post(edit_address(duck), {**late, **sent}).status_code == 404
+
+    def test_an_old_page_disables_what_the_chunk_is_now(self, root: Client, duck: Chunk, late: dict[str, str]) -> None:
+        answer = root.post(f"/admin/collections/chunk/{duck.pk}/disable/", late)
+        assert answer.status_code == 302
+        assert Chunk.objects.get().disabled_at is not None

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from collections_app import previewing
 from collections_app.filters import get_filter, list_filters, save_filter
-from collections_app.models import Chunk, Collection
+from collections_app.models import Chunk, Collection, NamedFilter
 from core_app.where.operators import MAX_DEPTH, OPERATORS
 from tests.integration.collections.test_fields import stored
 from tests.integration.console.conftest import Login
@@ -179,3 +179,25 @@ def test_pages_take_as_many_queries_for_many_filters_as_for_one(root: Client, do
     after = queries()
     assert len(before) == len(after) <= 40
     assert not any(Chunk._meta.db_table in sql for sql in after)
+
+
+def test_a_filter_that_cannot_be_read_any_more_is_listed(root: Client, docs: Collection) -> None:
+    row, _ = save_filter(collection_name="docs", name="old", where={"lang": "en"})
+    NamedFilter.objects.filter(pk=row.pk).update(where={"lang": {"$near": HOSTILE}})
+    page = root.get(f"/admin/collections/collection/{docs.pk}/filters/", {"name": "old"})
+    assert "This version cannot read the filter" in page.content.decode()
+    assert "$near" in page.content.decode().partition('name="where"')[2], "it can be mended"
+    assert root.get(f"{BASE}/fields/", {"collection": "docs"}).status_code == 200
+
+
+def test_a_filter_has_a_history(root: Client, login: Login, docs: Collection) -> None:
+    row, _ = save_filter(collection_name="docs", name="en", where={"lang": "en"})
+    save_filter(collection_name="docs", name="en", where={"lang": "de"})
+    page = f"/admin/collections/collection/{docs.pk}/filters/"
+    address = f"{page}{row.pk}/history/"
+    assert address in root.get(page).content.decode()
+    assert root.get(address).content.decode().count("Filter saved") == 2
+    assert root.get(f"{page}999999/history/").status_code == 404
+    assert login(*VIEW).get(address).status_code == 403
+    assert "/history/" not in login(*VIEW).get(page).content.decode()
+    assert login(*VIEW, "access.view_auditentry", collections=["other"]).get(address).status_code == 404

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from core_app.errors import NotAuthenticated
 from ingest_app.models import Item, Job
 from ingest_app.submitting import Source, submit
 from ingest_app.work import run_job
-from tests.integration.console.conftest import Rows
+from tests.integration.console.conftest import Login, Rows
 
 pytestmark = pytest.mark.django_db
 
@@ -265,6 +266,20 @@ def test_a_query_is_explained(root: Client, rows: Rows) -> None:
     assert "How it was searched" in found
     nothing = page(query="ducks", where='{"source": "nothing"}')
     assert "No passage passes the filter." in nothing
-    assert "source eq nothing" in nothing
+    assert "&quot;source&quot; is &quot;nothing&quot;" in nothing
     assert "must be valid JSON" in page(query="x", where="{")
     assert "not one of the available choices" in page(query="x", mode="slow")
+
+
+@pytest.mark.parametrize("page", ["settings", "chunking", "language"])
+def test_who_may_only_look_sees_settings_that_are_no_inputs(login: Login, rows: Rows, page: str) -> None:
+    address = f"/admin/collections/collection/{rows.collection.pk}/{page}/"
+    viewer = login("collections.view_collection").get(address).content.decode()
+    assert '<fieldset class="rs-fields" disabled>' in viewer
+    assert "You see these settings and cannot change them." in viewer
+    form = viewer.partition("<form method")[2].partition("</form>")[0]
+    outside = re.sub(r'(?s)<fieldset class="rs-fields" disabled>.*?</fieldset>', "", form)
+    assert not re.search(r"<(textarea|select)|<input (?!type=\"hidden\")", outside)
+    operator = login("collections.view_collection", "collections.change_collection").get(address).content.decode()
+    assert " disabled>" not in operator.partition("<form method")[2].partition("</form>")[0]
+    assert "You see these settings" not in operator

@@ -98,11 +98,11 @@ class TestSearching:
         assert "No passage passes the filter." in page
         assert '<rect class="pg-bar__left" x="0" y="0" width="100.00" height="10">' in page
         assert '<rect class="pg-bar__left" x="0" y="0" width="0.00" height="10">' in page
-        assert "<bdi>letter eq z</bdi>" in page
+        assert "<bdi>&quot;letter&quot; is &quot;z&quot;</bdi>" in page
 
     def test_where_is_my_passage(self, root: Client) -> None:
         page = shown(root, missed="c", where=json.dumps({"letter": "a"}))
-        assert "<strong>The filter leaves it out: letter eq a.</strong>" in page
+        assert "<strong>The filter leaves it out: &quot;letter&quot; is &quot;a&quot;.</strong>" in page
         assert passage("c") in page
         assert "No passage has this id and no document this source" in shown(root, missed=HOSTILE + "x")
         assert "It is result 1." in shown(root, missed="a")

@@ -126,16 +126,16 @@ class TestEmpty:
         )
         assert self.survivors(where=where) == [
             ("in the collection", 5, 5),
-            ("early eq True", 2, 2),
-            ("letter in [c, d]", 2, 0),
-            ("letter eq d", 1, 0),
+            ('"early" is true', 2, 2),
+            ('"letter" is one of "c", "d"', 2, 0),
+            ('"letter" is "d"', 1, 0),
         ]
 
     def test_one_condition_and_a_least_score(self, collection: Collection) -> None:
         """FR-010"""
         assert self.survivors(where=Compare("letter", "$eq", "d"), min_score=0.9) == [
             ("in the collection", 5, 5),
-            ("letter eq d", 1, 1),
+            ('"letter" is "d"', 1, 1),
             ("similarity at least 0.9", None, 0),
         ]
 
@@ -143,7 +143,7 @@ class TestEmpty:
         assert self.survivors("xqxq", legs="lexical") == [("in the collection", 5, 5), ("a word of the query", 0, 0)]
         assert self.survivors(legs="lexical", where=Compare("letter", "$eq", "z")) == [
             ("in the collection", 5, 5),
-            ("letter eq z", 0, 0),
+            ('"letter" is "z"', 0, 0),
             ("a word of the query", None, 0),
         ]
 
@@ -185,4 +185,4 @@ def test_over_http(collection: Collection, client: Client) -> None:
     assert "explain" not in plain
     assert "explain" not in plain["results"][0]
     empty = post(client, "fox", explain=True, where={"letter": "z"})
-    assert empty["explain"]["survivors"][1] == {"condition": "letter eq z", "alone": 0, "together": 0}
+    assert empty["explain"]["survivors"][1] == {"condition": '"letter" is "z"', "alone": 0, "together": 0}

@@ -11,7 +11,7 @@ from collections_app.filters import save_filter
 from collections_app.models import Collection
 from core_app.errors import NotFound
 from core_app.where import And, Compare, Or, Within, matches, parse_where
-from search_app.emptiness import in_words
+from core_app.where.wording import in_words
 from search_app.models import QueryLog
 from search_app.modes import LEGS
 from search_app.services import search_collections
@@ -116,5 +116,5 @@ def test_what_keeps_collections_apart_means_the_same_everywhere() -> None:
     assert not matches(tree, metadata={"kind": "2"}, text="", collection_id=1)
     assert matches(tree, metadata={}, text="", collection_id=2)
     assert not matches(tree, metadata={"kind": "1"}, text="")
-    assert in_words(Within(1)) == "in one of the collections"
+    assert in_words(Within(1)) == "it is in one of the collections"
     assert parse_where({"kind": "1"}) == kind

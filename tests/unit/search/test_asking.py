@@ -10,10 +10,8 @@ from typing import get_args
 import pytest
 
 from core_app.errors import InvalidInput
-from core_app.where import And, Compare, Not, Or, Where
 from search_app.asking import DEFAULT_LIMIT, WIDEST_WINDOW, Expansion, SearchRequest
 from search_app.clock import Clock, Stage
-from search_app.emptiness import in_words
 from search_app.modes import DEFAULT_MODE, FUSIONS, LEGS, MODE_NAMES, MODES, Fusion, Legs, ModeName
 
 
@@ -77,22 +75,6 @@ class TestModes:
         assert get_args(Fusion) == FUSIONS
         assert get_args(Legs) == LEGS
         assert {mode.fusion for mode in MODES.values()} <= set(FUSIONS)
-
-
-@pytest.mark.parametrize(
-    ("where", "words"),
-    [
-        (Compare("year", "$gte", 2020), "year gte 2020"),
-        (Compare(None, "$contains", "fox"), "the text contains fox"),
-        (Compare("kind", "$in", ("a", "b")), "kind in [a, b]"),
-        (Compare("kind", "$exists", True), "kind exists True"),
-        (Not(Compare("kind", "$eq", "a")), "not (kind eq a)"),
-        (Or((Compare("a", "$eq", 1), Compare("b", "$ne", 2.5))), "(a eq 1) or (b ne 2.5)"),
-        (And((Compare("a", "$eq", 1), Not(Compare("b", "$eq", 2)))), "(a eq 1) and (not (b eq 2))"),
-    ],
-)
-def test_a_filter_in_words(where: Where, words: str) -> None:
-    assert in_words(where) == words
 
 
 class Hands:
