@@ -208,7 +208,7 @@ class SettingsForm(forms.Form):
         # What the API takes beyond the choices is shown as it is, and stays.
         own, field = str(self["expand"].value() or ""), self.fields["expand"]
         assert isinstance(field, forms.ChoiceField)
-        offered = list(_EXPANSIONS)
+        offered: list[tuple[str, Any]] = list(_EXPANSIONS)
         if own not in dict(offered) and _is_expansion(own):
             offered.append((own, own))
         field.choices = offered

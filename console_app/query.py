@@ -208,9 +208,9 @@ def _known(page: QueryPage) -> dict[str, tuple[int | None, str]]:
     known: dict[str, tuple[int | None, str]] = {}
     if page.case is not None:
         known = {row.external_id: (row.grade, row.external_id) for row in page.case.judgements.all()}
-        for side in page.sides:
-            hits = side.result.hits if side.result else ()
-            for hit, judged in zip(hits, judged_hits(case=page.case, hits=hits), strict=True):
+        lists = [side.result.hits if side.result else () for side in page.sides]
+        for hits, of_hits in zip(lists, judged_hits(case=page.case, lists=lists), strict=True):
+            for hit, judged in zip(hits, of_hits, strict=True):
                 if judged is not None:
                     known[hit.id] = judged.grade, judged.external_id
                 elif hit.id in known:

@@ -100,7 +100,5 @@ def chunks_of_hits(keys: Set[tuple[str, str]]) -> dict[tuple[str, str], Chunk]:
     if not keys:
         return {}
     rows = Chunk.objects.filter(collection__name__in=names, external_id__in=ids).defer("text", "metadata")
-    found = {
-        (name, chunk.external_id): chunk for chunk in rows.annotate(of=F("collection__name")) for name in [chunk.of]
-    }
-    return {key: chunk for key, chunk in found.items() if key in keys}
+    found = {(chunk.of, chunk.external_id): chunk for chunk in rows.annotate(of=F("collection__name"))}
+    return {key: found[key] for key in keys if key in found}

@@ -160,10 +160,15 @@ def results_of(*, run: TestRun) -> list[RanPassage]:
     ]
 
 
-def judged_hits(*, case: TestCase, hits: Sequence[Hit]) -> list[Judged | None]:
-    """For each hit of a search what is judged of it, as a run of the case knows it."""
+def judged_hits(*, case: TestCase, lists: Sequence[Sequence[Hit]]) -> list[list[Judged | None]]:
+    """For each hit of some searches what is judged of it, as a run of the case knows it."""
     judgements = judged_of(case)
-    return matched([_result(hit) for hit in hits], judgements, standing=_standing(case, judgements))
+    own = case.collection.name
+    standing = {hit.id: _result(hit).text for hits in lists for hit in hits if hit.collection == own}
+    # What was found need not be read again.
+    others = [one for one in judgements if one.external_id not in standing]
+    standing |= _standing(case, others) if others else {}
+    return [matched([_result(hit) for hit in hits], judgements, standing=standing) for hits in lists]
 
 
 def losses_of(*, case: TestCase, judgements: Sequence[Judged] | None = None) -> list[str]:
