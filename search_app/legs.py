@@ -270,7 +270,7 @@ def _dense_leg(
         found = findings.attempt(
             "dense_search_failed",
             f"The search by meaning failed{_in_some(looking.collections)}: results are by words alone.",
-            partial(_nearest_in, waiting, ranked, looking, vector, findings, clock, seconds),
+            partial(_nearest, waiting, ranked, looking, vector, findings, clock, seconds),
             where=looking.where,
             seconds=seconds,
             cut=_MEANING_CUT,
@@ -286,7 +286,7 @@ def _dense_leg(
     findings.similarities = {hit.chunk_id: near for near, hit in ranked[: looking.depth]}
 
 
-def _nearest_in(
+def _nearest(
     waiting: list[Collection],
     ranked: list[tuple[float, DenseHit]],
     looking: Looking,

@@ -147,9 +147,13 @@ class TestJudgements:
         assert f'name="grade-{numbers(page)[passage("b")]}" value="" form="judging" checked' in page
 
     def test_who_may_not_run_saves_without_a_run(self, login: Login) -> None:
-        client = login("collections.view_collection", "collections.view_chunk", "search.add_testcase")
+        saver = "collections.view_collection", "collections.view_chunk", "search.view_testcase", "search.add_testcase"
+        client = login(*saver)
         client.post("/admin/search/testcase/add/", posted(page_of(client), {passage("a"): "1"}))
-        assert QueryLog.objects.filter(is_test=True).count() == TestCase.objects.get().runs.count()
+        assert TestCase.objects.get().runs.count() == 0
+        client = login(*saver, "search.add_testrun")
+        client.post("/admin/search/testcase/add/", posted(page_of(client), {passage("a"): "1"}, name="run"))
+        assert TestCase.objects.get(name="run").runs.count() == 1
 
 
 class TestLosses:
