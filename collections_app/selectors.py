@@ -52,6 +52,21 @@ def collection_not_found(name: str) -> NotFound:
     return NotFound(f"Collection '{name}' not found", code="collection_not_found")
 
 
+def get_collections(*, names: Sequence[str]) -> list[Collection]:
+    """As `get_collection` for each of them, in their order, in two statements at most."""
+    if len(names) == 1 or not all(map(is_collection_name, names)):
+        return [get_collection(name=name) for name in names]
+    rows = Collection.objects.select_related("active_generation")
+    found = {row.name: row for row in rows.filter(name__in=names)}
+    if others := [name for name in names if name not in found]:
+        aliases = Alias.objects.select_related("collection__active_generation").filter(name__in=others)
+        found |= {alias.name: alias.collection for alias in aliases}
+    for name in names:
+        if name not in found:
+            raise collection_not_found(name)
+    return [found[name] for name in names]
+
+
 def get_collection(*, name: str) -> Collection:
     """The collection of this name or alias, with its active generation.
 

@@ -67,6 +67,8 @@ class Passage:
     number: int | None = None
     #: What is judged of it already.
     grade: int | None = None
+    #: The id under which it was judged, where its source was cut anew since.
+    judged_as: str = ""
 
     @property
     def key(self) -> tuple[str, str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any
 
 from django import forms
 from django.utils.text import format_lazy
@@ -17,10 +17,11 @@ from unfold.widgets import (  # type: ignore[import-untyped]
     UnfoldAdminTextInputWidget,
 )
 
+from console_app.filtering import MAX_TEXT
 from console_app.forms import MOST_PASSAGES
 from core_app.errors import InvalidInput
-from core_app.where import parse_where, parse_where_text
-from search_app.asking import DEFAULT_LIMIT, LARGEST_GROUP, Expansion, SearchOptions
+from core_app.where import parse_where_text
+from search_app.asking import DEFAULT_LIMIT, LARGEST_GROUP, Expansion, SearchOptions, options_of
 from search_app.capabilities import rerankers
 from search_app.modes import MODES
 from search_app.serializers import MAX_QUERY_LENGTH
@@ -29,6 +30,14 @@ from search_app.services import MOST_COLLECTIONS
 #: Of the address: the second way to search has this before each of its fields.
 OTHER = "b"
 _OPEN = ("", _("As the collection has it"))
+_EXPANSIONS = (
+    _OPEN,
+    ("window:1", _("its neighbours")),
+    ("section", _("its section")),
+    ("document", _("its document")),
+)
+#: As names of filters are at most.
+LONGEST_FILTER_NAME = 512
 _WRITE = format_lazy(_("Write a query of 1 to {most} characters."), most=MAX_QUERY_LENGTH)
 
 
@@ -53,7 +62,8 @@ class QuestionForm(forms.Form):
         widget=UnfoldAdminTextInputWidget(
             attrs={"placeholder": _("Ask in your own words, or use the text's"), "autofocus": True, "class": "rs-wide"}
         ),
-        error_messages={"required": _WRITE, "max_length": _WRITE},
+        required=False,
+        error_messages={"max_length": _WRITE},
     )
     topic = forms.CharField(
         label=_("Topic"),
@@ -79,11 +89,25 @@ class QuestionForm(forms.Form):
         assert isinstance(field, forms.MultipleChoiceField)
         field.choices = [(name, name) for name in collections]
 
+    def clean(self) -> dict[str, Any]:
+        """A topic takes a query's place."""
+        if not self.cleaned_data.get("topic") and not self.cleaned_data.get("query") and "query" not in self.errors:
+            self.add_error("query", _WRITE)
+        return self.cleaned_data
+
     def clean_collection(self) -> list[str]:
         names: list[str] = self.cleaned_data["collection"]
         if len(names) > MOST_COLLECTIONS:
             raise forms.ValidationError(_("Choose at most %(most)s.") % {"most": MOST_COLLECTIONS})
         return names
+
+
+def _is_expansion(text: str) -> bool:
+    try:
+        Expansion.parse(text)
+    except InvalidInput:
+        return False
+    return True
 
 
 class RerankerSelect(UnfoldAdminSelectWidget):  # type: ignore[misc]  # django-unfold has no types
@@ -157,24 +181,37 @@ class SettingsForm(forms.Form):
     )
     expand = forms.ChoiceField(
         label=_("Show around it"),
-        choices=[
-            ("", _("As the collection has it")),
-            ("window:1", _("its neighbours")),
-            ("section", _("its section")),
-            ("document", _("its document")),
-        ],
+        choices=_EXPANSIONS,
         required=False,
         widget=UnfoldAdminSelectWidget(),
     )
     diversity = _slider(label=_("Diversity"), help_text=_("How much results are to differ. Empty: not."))
     where = forms.CharField(
         label=_("Filter"),
-        max_length=MAX_QUERY_LENGTH,
+        max_length=MAX_TEXT,
         required=False,
         widget=UnfoldAdminTextareaWidget(
             attrs={"rows": 2, "placeholder": '{"source": "guide.md"}', "spellcheck": "false"}
         ),
     )
+
+    filter = forms.CharField(
+        label=_("Kept filter"),
+        required=False,
+        max_length=LONGEST_FILTER_NAME,
+        widget=UnfoldAdminTextInputWidget(attrs={"placeholder": _("its name"), "autocomplete": "off"}),
+        help_text=_("A filter that each collection keeps by this name. With the filter below, both must hold."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # What the API takes beyond the choices is shown as it is, and stays.
+        own, field = str(self["expand"].value() or ""), self.fields["expand"]
+        assert isinstance(field, forms.ChoiceField)
+        offered: list[tuple[str, Any]] = list(_EXPANSIONS)
+        if own not in dict(offered) and _is_expansion(own):
+            offered.append((own, own))
+        field.choices = offered
 
     def clean_where(self) -> Any:
         """The filter as JSON; null for none."""
@@ -199,13 +236,3 @@ class SettingsForm(forms.Form):
     def options(self) -> SearchOptions:
         """The same as the service takes it."""
         return options_of(self.given())
-
-
-def options_of(given: Mapping[str, Any]) -> SearchOptions:
-    """Fields of a body of the API as the service takes them."""
-    options: dict[str, Any] = dict(given)
-    if "where" in options:
-        options["where"] = parse_where(options["where"])
-    if "expand" in options:
-        options["expand"] = Expansion.parse(options["expand"])
-    return cast("SearchOptions", options)

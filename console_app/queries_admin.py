@@ -169,7 +169,8 @@ class QueryLogAdmin(ServiceAdmin):
 
     @admin.display(description=gettext_lazy("Who"))
     def who(self, row: QueryLog) -> SafeString:
-        return format_html('<span class="rs-excerpt rs-excerpt--narrow">{}</span>', visible(row.asked_by))
+        who = _("%(name)s, test") % {"name": row.asked_by} if row.is_test else row.asked_by
+        return format_html('<span class="rs-excerpt rs-excerpt--narrow">{}</span>', visible(who))
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

@@ -9,17 +9,17 @@ from typing import Any
 
 from django.http import QueryDict
 
-from collections_app.models import Chunk
 from console_app.failures import EXPECTED, sentence
 from console_app.moves import Move, in_short, moves
 from console_app.passages import Bar, Passage, best_score, passage_of, survivor_bars, waterfall
 from console_app.playground_forms import OTHER, QuestionForm, SettingsForm
-from console_app.selectors import chunks_by_external_id
+from console_app.selectors import chunks_of_hits
 from console_app.snippets import as_curl, as_python, request_of
 from search_app.emptiness import Survivors
 from search_app.models import TestCase
 from search_app.results import SearchResult
 from search_app.services import search_collections
+from search_app.testruns import judged_hits
 from search_app.tracing import Whereabouts
 
 
@@ -30,6 +30,7 @@ class Missed:
     about: Whereabouts
     number: int | None = None
     grade: int | None = None
+    judged_as: str = ""
 
 
 @dataclass(kw_only=True)
@@ -80,6 +81,10 @@ class QueryPage:
     #: What moved from A to B, and the passages that only A has.
     moved: str = ""
     case: TestCase | None = None
+    #: Grades by id, the name and the side that were sent and could not be saved.
+    kept: Mapping[str, int | None] = field(default_factory=dict)
+    name: str = ""
+    chosen: str = "A"
     #: The address after its question mark: all of the page is in it.
     address: str = ""
     collections: Sequence[str] = field(default_factory=list)
@@ -103,8 +108,13 @@ class Asker:
     cases: Any  # a query set of test cases that they may see
 
 
-def run_query(data: QueryDict, *, names: Sequence[str], asker: Asker) -> QueryPage:
-    """The page for these GET parameters; without a query it is an empty form. `names` are of the collections."""
+def run_query(
+    data: QueryDict, *, names: Sequence[str], asker: Asker, kept: Mapping[str, int | None] | None = None
+) -> QueryPage:
+    """The page for these GET parameters; without a query it is an empty form. `names` are of the collections.
+
+    `kept` are grades by id that were sent and could not be saved: they are shown in place of the test case's.
+    """
     if "query" not in data:
         chosen = data.getlist("collection") or names[:1]
         form = QuestionForm(collections=names, initial={"collection": chosen})
@@ -116,6 +126,7 @@ def run_query(data: QueryDict, *, names: Sequence[str], asker: Asker) -> QueryPa
         b=_side("B", data if "compare" in data else None),
         collections=names,
         address=data.urlencode(),
+        kept=kept or {},
     )
     is_good = form.is_valid()
     wanted = [page.a, page.b] if is_good and form.cleaned_data["compare"] else [page.a]
@@ -163,11 +174,7 @@ def _search(side: Side, asked: Mapping[str, Any], asker: Asker) -> None:
 def _show(sides: Sequence[Side]) -> None:
     """Passages with their chunks, which are read once for all sides."""
     hits = [hit for side in sides if side.result for hit in side.result.hits]
-    chunks: dict[tuple[str, str], Chunk] = {}
-    for name in dict.fromkeys(hit.collection for hit in hits):
-        ids = list({hit.id for hit in hits if hit.collection == name})
-        of_one = chunks_by_external_id(collection_name=name, external_ids=ids)
-        chunks |= {(name, external_id): chunk for external_id, chunk in of_one.items()}
+    chunks = chunks_of_hits({(hit.collection, hit.id) for hit in hits})
     for side in sides:
         found = side.result.hits if side.result else ()
         most = best_score(found)
@@ -176,9 +183,7 @@ def _show(sides: Sequence[Side]) -> None:
 
 def _judge(page: QueryPage) -> None:
     """Number what can be judged, each passage once, with what its test case says of it."""
-    known: dict[str, int] = {}
-    if page.case is not None:
-        known = {row.external_id: row.grade for row in page.case.judgements.all()}
+    known = _known(page)
     numbered: set[tuple[str, str]] = set()
 
     def number(key: tuple[str, str]) -> int | None:
@@ -188,14 +193,38 @@ def _judge(page: QueryPage) -> None:
         return len(numbered)
 
     for side in page.sides:
-        side.passages = [replace(one, number=number(one.key), grade=known.get(one.hit.id)) for one in side.passages]
+        side.passages = [replace(one, number=number(one.key), **_judged(known, one.hit.id)) for one in side.passages]
     for side in page.sides:
         side.missed = [
-            replace(one, number=number((one.about.collection or "", one.about.id)), grade=known.get(one.about.id))
+            replace(one, number=number((one.about.collection or "", one.about.id)), **_judged(known, one.about.id))
             if one.about.id
             else one
             for one in side.missed
         ]
+
+
+def _known(page: QueryPage) -> dict[str, tuple[int | None, str]]:
+    """Grades by the id of what is on the page, with the id under which each was judged, known as runs know it."""
+    known: dict[str, tuple[int | None, str]] = {}
+    if page.case is not None:
+        known = {row.external_id: (row.grade, row.external_id) for row in page.case.judgements.all()}
+        lists = [side.result.hits if side.result else () for side in page.sides]
+        for hits, of_hits in zip(lists, judged_hits(case=page.case, lists=lists), strict=True):
+            for hit, judged in zip(hits, of_hits, strict=True):
+                if judged is not None:
+                    known[hit.id] = judged.grade, judged.external_id
+                elif hit.id in known:
+                    # Another text has this id now: what was judged is not this.
+                    del known[hit.id]
+    # What was just judged, and could not be saved.
+    return known | {
+        external_id: (grade, known.get(external_id, (0, ""))[1]) for external_id, grade in page.kept.items()
+    }
+
+
+def _judged(known: Mapping[str, tuple[int | None, str]], external_id: str) -> dict[str, Any]:
+    grade, judged_as = known.get(external_id, (None, ""))
+    return {"grade": grade, "judged_as": "" if judged_as == external_id else judged_as}
 
 
 def _compare(page: QueryPage) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,7 +106,11 @@ def neighbours(*, chunk: Chunk) -> Neighbours:
     )
 
 
-def chunks_by_external_id(*, collection_name: str, external_ids: Sequence[str]) -> dict[str, Chunk]:
-    """Chunks of a collection by the id that searches return, without their text."""
-    found = Chunk.objects.filter(collection__name=collection_name, external_id__in=external_ids)
-    return {chunk.external_id: chunk for chunk in found.defer("text", "metadata")}
+def chunks_of_hits(keys: Set[tuple[str, str]]) -> dict[tuple[str, str], Chunk]:
+    """Chunks by collection and by the id that searches return, in one statement, without their text."""
+    names, ids = {name for name, _ in keys}, {external_id for _, external_id in keys}
+    if not keys:
+        return {}
+    rows = Chunk.objects.filter(collection__name__in=names, external_id__in=ids).defer("text", "metadata")
+    found = {(chunk.of, chunk.external_id): chunk for chunk in rows.annotate(of=F("collection__name"))}
+    return {key: found[key] for key in keys if key in found}

@@ -23,12 +23,23 @@ from console_app.failures import EXPECTED, sentence
 from console_app.pages import Action, CappedPaginator, ServiceAdmin
 from console_app.permissions import may, require
 from console_app.playground_forms import OTHER, QuestionForm, SettingsForm
+from console_app.query import Asker, run_query
 from console_app.reached import CollectionFilter, collections_for, names_for
 from core_app.errors import InvalidInput
 from search_app.judging import Judged
 from search_app.models import TestCase, TestRun
 from search_app.testcases import MOST_JUDGEMENTS, QUESTION, cases, delete_case, expect, judged_of, save_case
-from search_app.testruns import MOST_IN_REQUEST, RunReport, change, latest_runs, results_of, run_case, run_cases
+from search_app.testruns import (
+    MOST_IN_REQUEST,
+    MOST_TOLD,
+    RunReport,
+    change,
+    latest_runs,
+    losses_of,
+    results_of,
+    run_case,
+    run_cases,
+)
 
 RUNS_SHOWN = 20
 _WORDS: Mapping[str, Any] = {
@@ -153,15 +164,28 @@ class TestCaseAdmin(ServiceAdmin):
             return redirect("admin:collections_collection_query")
         try:
             case = self._saved(request)
-            report = run_case(case=case, ran_by=request.user.get_username())
-            if case.expected is None and report.run.ndcg_at_10 is not None:
-                expect(case=case, ndcg_at_10=report.run.ndcg_at_10)
+            # A run searches and is kept: who may only save leaves it to others.
+            if may(request.user, "run_tests", case.collection):
+                report = run_case(case=case, ran_by=request.user.get_username())
+                if case.expected is None and report.run.ndcg_at_10 is not None:
+                    expect(case=case, ndcg_at_10=report.run.ndcg_at_10)
         except EXPECTED as error:
             messages.error(request, sentence(error))
-            address = request.POST.get("address", "")
-            return redirect(f"{reverse('admin:collections_collection_query')}?{QueryDict(address).urlencode()}")
+            return self._judged_again(request)
         messages.success(request, _("The test case '%(name)s' is saved.") % {"name": case.name})
         return redirect("admin:search_testcase_change", case.pk)
+
+    def _judged_again(self, request: HttpRequest) -> HttpResponse:
+        """The playground as it was, with the grades and the name that could not be saved."""
+        data = QueryDict(request.POST.get("address", ""))
+        if not may(request.user, "query"):
+            return redirect("admin:search_testcase_changelist")
+        found = run_query(
+            data, names=names_for(request.user, "query"), asker=asker_of(request), kept=grades_of(request.POST)
+        )
+        found.name = request.POST.get("name", "")
+        found.chosen = "B" if request.POST.get("side") == "B" else "A"
+        return self.page(request, "query.html", title=_("Try a query"), found=found)
 
     def _saved(self, request: HttpRequest) -> TestCase:
         """The question and its settings are read from the page's address by the same forms as the page."""
@@ -215,6 +239,7 @@ class TestCaseAdmin(ServiceAdmin):
             address=address_of(case),
             runs=rows[:RUNS_SHOWN],
             results=results_of(run=runs[0]) if runs else [],
+            losses=losses_of(case=case)[:MOST_TOLD],
         )
 
     def delete_view(
@@ -299,6 +324,24 @@ def in_short(run: TestRun) -> str:
     return _("%(found)s, first relevant at %(rank)s") % {"found": found, "rank": run.first_rank}
 
 
+def asker_of(request: HttpRequest) -> Asker:
+    """Who looks at the playground."""
+    seen = cases().filter(collection__in=collections_for(request.user, "view_tests"))
+    base = request.build_absolute_uri("/").rstrip("/")
+    return Asker(name=request.user.get_username(), base=base, cases=seen)
+
+
+def grades_of(posted: QueryDict) -> dict[str, int | None]:
+    """Grades by passage as they were chosen on the page; null for what was left unjudged."""
+    found: dict[str, int | None] = {}
+    for number in range(1, MOST_JUDGEMENTS + 1):
+        if f"id-{number}" not in posted:
+            break
+        grade = str(posted.get(f"grade-{number}", ""))
+        found[str(posted[f"id-{number}"])] = int(grade) if grade in {"0", "1"} else None
+    return found
+
+
 def judgements_of(posted: QueryDict, *, before: Sequence[Judged]) -> list[Judged]:
     """Those of the page over those of before: what is not on the page stays as it was."""
     known = {judged.external_id: judged for judged in before}
@@ -306,6 +349,10 @@ def judgements_of(posted: QueryDict, *, before: Sequence[Judged]) -> list[Judged
         if f"id-{number}" not in posted:
             break
         external_id, grade = str(posted[f"id-{number}"]), str(posted.get(f"grade-{number}", ""))
+        before_it = str(posted.get(f"was-{number}", ""))
+        if before_it in known and external_id not in known:
+            # It was judged under another id, before its source was cut anew.
+            known[external_id] = Judged(external_id=external_id, grade=known.pop(before_it).grade)
         was = known.pop(external_id, None) or Judged(external_id=external_id, grade=0)
         if grade in {"0", "1"}:
             # One click does not make a grade of 3, which was imported, one of 1.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict, cast
 
 from core_app.errors import InvalidInput
-from core_app.where import Where
+from core_app.where import Where, parse_where
 from rerank_app.second_stage import RerankerName
 from search_app.modes import Fusion, Legs, ModeName
 
@@ -64,6 +64,19 @@ class SearchOptions(TypedDict, total=False):
     trace: Sequence[str]
     patient: bool
     asked_by: str
+    is_test: bool
+
+
+def options_of(given: Mapping[str, Any]) -> SearchOptions:
+    """Fields of a search's body as the service takes them; null is as if left out. Raises InvalidInput."""
+    options = {key: value for key, value in given.items() if value is not None}
+    if "where" in options:
+        options["where"] = parse_where(options["where"])
+    if "expand" in options:
+        options["expand"] = Expansion.parse(options["expand"])
+    if "filter" in options:
+        options["filter_name"] = options.pop("filter")
+    return cast("SearchOptions", options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +118,8 @@ class SearchRequest:
     trace: Sequence[str] = ()
     #: For the query log: the name of a key or of a person, else of the door.
     asked_by: str = "server"
+    #: For the query log: a run of a test case, which nobody asked.
+    is_test: bool = False
     #: Nothing is cut when the mode's time is over.
     patient: bool = False
 

@@ -97,6 +97,10 @@ class Findings:
             self._succeeded += 1
         return found
 
+    def note_success(self) -> None:
+        """Part of what then failed gave an answer."""
+        self._succeeded += 1
+
     def _guarded(self, call: Callable[[], Found], seconds: float | None, cut: SearchWarning | None) -> Found | None:
         is_bounded = seconds is not None and seconds < app_settings().vector_database.statement_timeout_seconds
         try:

@@ -35,6 +35,8 @@ _WORDS_CUT = SearchWarning(
     code="lexical_search_cut",
     detail="The search by words was given up when the mode's time was over: results are by meaning.",
 )
+#: With less of its time left than this, a guard's bound on statements is set anew.
+_SAME_BOUND = 0.8
 _MEANING_CUT = SearchWarning(
     code="dense_search_cut",
     detail="The search by meaning was given up when the mode's time was over: results are by words.",
@@ -258,12 +260,26 @@ def _dense_leg(
     looking: Looking, collections: Sequence[Collection], vector: Vectors, findings: Findings, clock: Clock
 ) -> None:
     ranked: list[tuple[float, DenseHit]] = []
-    for collection in collections:
+    waiting = list(collections)
+    while waiting:
         seconds = _time_for_meaning(looking, findings, clock)
         if seconds is not None and seconds <= 0:
             findings.warn(_MEANING_CUT.code, _MEANING_CUT.detail)
             break
-        ranked += _nearest(looking, collection, vector, findings, seconds)
+        before = len(waiting)
+        found = findings.attempt(
+            "dense_search_failed",
+            f"The search by meaning failed{_in_some(looking.collections)}: results are by words alone.",
+            partial(_nearest, waiting, ranked, looking, vector, findings, clock, seconds),
+            where=looking.where,
+            seconds=seconds,
+            cut=_MEANING_CUT,
+        )
+        if found is None:
+            if len(waiting) < before:
+                findings.note_success()
+            # The one that failed: those before it are answered, those after it are still looked at.
+            del waiting[0]
     # One metric orders by distance; several can only be compared by similarity.
     ranked.sort(key=lambda entry: (-entry[0], entry[1].distance, entry[1].chunk_id))
     findings.dense = [hit for _, hit in ranked[: looking.depth]]
@@ -271,25 +287,28 @@ def _dense_leg(
 
 
 def _nearest(
+    waiting: list[Collection],
+    ranked: list[tuple[float, DenseHit]],
     looking: Looking,
-    collection: Collection,
     vector: Vectors,
     findings: Findings,
+    clock: Clock,
     seconds: float | None,
-) -> list[tuple[float, DenseHit]]:
-    assert collection.active_generation is not None
-    space = space_of(collection.active_generation)
-
-    def call() -> list[tuple[float, DenseHit]]:
+) -> bool:
+    """Move collections from `waiting` to `ranked`, under one guard while its bound on statements is about right."""
+    began = len(waiting)
+    while waiting:
+        left = _time_for_meaning(looking, findings, clock)
+        if len(waiting) < began and left is not None and (seconds is None or left < _SAME_BOUND * seconds):
+            break
+        collection = waiting[0]
+        assert collection.active_generation is not None
+        space = space_of(collection.active_generation)
         found = store(collection.store).dense(space=space, query=vector, limit=looking.depth, where=looking.where)
         findings.ways[f"meaning in {collection.name}"] = found.way
-        return [(similarity(hit.distance, metric=space.distance), hit) for hit in found.hits]
-
-    detail = f"The search by meaning failed{_in_some(looking.collections)}: results are by words alone."
-    found = findings.attempt(
-        "dense_search_failed", detail, call, where=looking.where, seconds=seconds, cut=_MEANING_CUT
-    )
-    return found or []
+        ranked += [(similarity(hit.distance, metric=space.distance), hit) for hit in found.hits]
+        del waiting[0]
+    return True
 
 
 def _compare(collections: Sequence[Collection], vector: Vectors, findings: Findings, seconds: float | None) -> None:

@@ -53,6 +53,8 @@ class QueryLog(models.Model):
     #: Codes.
     warnings = ArrayField(models.CharField(max_length=64), default=list)
     took_ms = models.FloatField()
+    #: Whether a test case was run: nobody asked, so it counts in no figures of what is searched.
+    is_test = models.BooleanField(default=False, db_default=False)
     #: Milliseconds by stage.
     stages_ms = models.JSONField(default=dict)
 
@@ -63,6 +65,8 @@ class QueryLog(models.Model):
         indexes = [
             # The list, newest first, and what is too old.
             models.Index(fields=["asked_at", "id"], name="search_querylog_asked_at"),
+            # What people and programs asked, which the figures by day count.
+            models.Index(fields=["asked_at", "id"], name="search_querylog_asked", condition=models.Q(is_test=False)),
             models.Index(fields=["asked_at", "id"], name="search_querylog_nothing", condition=models.Q(result_count=0)),
             models.Index(fields=["asked_at", "id"], name="search_querylog_warned", condition=~models.Q(warnings=[])),
             models.Index(fields=["asked_at", "id"], name="search_querylog_not_ok", condition=~models.Q(status="ok")),

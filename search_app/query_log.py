@@ -101,6 +101,7 @@ def _remember(
                 "top_k": max(-_LARGEST, min(request.top_k, _LARGEST)),
                 "filtered": request.is_filtered,
                 "took_ms": took_ms,
+                "is_test": request.is_test,
                 "stages_ms": json.dumps(took),
                 **_NOTHING_FOUND,
                 **outcome,

@@ -9,7 +9,7 @@ from typing import Unpack
 
 from collections_app.filters import narrowed
 from collections_app.models import Collection
-from collections_app.selectors import get_collection
+from collections_app.selectors import get_collections
 from collections_app.services import get_or_create_default, space_of
 from core_app.errors import InvalidInput
 from core_app.ports import Vectors
@@ -86,7 +86,7 @@ def _answer(names: Sequence[str], request: SearchRequest, text: str, strategy: s
         if name == app_settings().vector_database.default_collection:
             get_or_create_default(name=name)
     with snapshot():
-        collections = list({found.pk: found for found in map(_collection, names)}.values())
+        collections = list({found.pk: found for found in get_collections(names=names)}.values())
         request = _with_filter(request, collections)
         tuning = tuning_for(request, collections)
         searched = _Search(collections, request, text, tuning, clock)
@@ -127,10 +127,6 @@ def _answer(names: Sequence[str], request: SearchRequest, text: str, strategy: s
 def _with_filter(request: SearchRequest, collections: Sequence[Collection]) -> SearchRequest:
     where = narrowed(collections=collections, where=request.where, filter_name=request.filter_name)
     return replace(request, where=where)
-
-
-def _collection(name: str) -> Collection:
-    return get_collection(name=name)
 
 
 def _query_text(request: SearchRequest) -> tuple[str, str]:

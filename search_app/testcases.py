@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Prefetch, QuerySet
@@ -14,8 +14,10 @@ from collections_app.models import Chunk, Collection
 from collections_app.selectors import get_collection
 from core_app.api import reject_unstorable
 from core_app.errors import Conflict, InvalidInput, NotFound
-from core_app.where import Where, parse_where
+from core_app.names import is_collection_name
+from core_app.where import parse_where
 from search_app.asking import LARGEST_GROUP, Expansion, SearchOptions
+from search_app.asking import options_of as asked_options
 from search_app.judging import EXCERPT, Judged
 from search_app.models import Judgement, TestCase, TestRun
 from search_app.modes import FUSIONS, LEGS, MODE_NAMES, RERANKERS
@@ -36,7 +38,8 @@ _CHOICES: Mapping[str, Sequence[str]] = {
 _SHARES = ("lexical_weight", "min_score", "diversity")
 _WHOLE: Mapping[str, int] = {"top_k": 100, "group_size": LARGEST_GROUP}
 #: What `settings` of a case may hold: what a search request may say, and nothing that only changes what is shown.
-SETTINGS = (*_CHOICES, *_SHARES, *_WHOLE, "expand")
+#: `filter` is a filter kept by name: each run uses it as it is then, and fails with a sentence where it is gone.
+SETTINGS = (*_CHOICES, *_SHARES, *_WHOLE, "expand", "filter")
 
 
 def list_cases(*, collection_name: str) -> QuerySet[TestCase]:
@@ -126,17 +129,9 @@ def judged_of(case: TestCase) -> list[Judged]:
     ]
 
 
-def where_of(case: TestCase) -> Where | None:
-    """Its filter. Raises InvalidInput where the language has changed since."""
-    return None if case.where is None else parse_where(case.where)
-
-
 def options_of(case: TestCase) -> SearchOptions:
-    """What a search for it is asked for."""
-    given = {key: value for key, value in case.settings.items() if value is not None}
-    if "expand" in given:
-        given["expand"] = Expansion.parse(given["expand"])
-    return cast("SearchOptions", {**given, "topic": case.topic, "where": where_of(case)})
+    """What a search for it is asked for. Raises InvalidInput where the language of filters has changed since."""
+    return asked_options({**case.settings, "topic": case.topic, "where": case.where})
 
 
 def checked_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,6 +148,8 @@ def checked_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
         elif key == "expand" and isinstance(value, str):
             Expansion.parse(value)
             continue
+        elif key == "filter":
+            is_good, wanted = isinstance(value, str) and is_collection_name(value), "the name of a kept filter"
         else:
             raise InvalidInput(f"settings: '{key[:50]}' is unknown. Known: {', '.join(SETTINGS)}.", code=_INVALID)
         if not is_good:

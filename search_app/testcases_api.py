@@ -123,7 +123,9 @@ class RunReportSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     change = serializers.ChoiceField(choices=CHANGES, help_text="Against the run before.")
     is_below_expected = serializers.BooleanField()
-    detail = serializers.CharField(allow_blank=True, help_text="Why it failed.")
+    detail = serializers.CharField(
+        allow_blank=True, help_text="Why it failed, or which judged passages are lost to it where it is worse."
+    )
     run = TestRunSerializer()
 
 

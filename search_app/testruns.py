@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from django.db import connection
@@ -13,7 +14,7 @@ from collections_app.models import Chunk
 from core_app.errors import InvalidInput, RagsiteError
 from core_app.sql import statement
 from search_app.asking import DEFAULT_LIMIT
-from search_app.judging import DEPTH, Judged, Result, matched, worth
+from search_app.judging import DEPTH, Judged, Result, holds, matched, worth
 from search_app.models import TestCase, TestRun
 from search_app.results import Hit, SearchResult
 from search_app.services import search
@@ -25,6 +26,8 @@ logger = logging.getLogger(__name__)
 MOST_IN_REQUEST = 25
 #: Of one case that are kept.
 MOST_RUNS = 100
+#: Judged passages that a report names as lost.
+MOST_TOLD = 5
 _ALIKE = 1e-9
 
 Change = Literal["better", "worse", "same", "first", "failed"]
@@ -59,7 +62,7 @@ class RunReport:
     change: Change
     #: Whether it finds less than was accepted.
     is_below_expected: bool
-    #: Why it failed, in a sentence.
+    #: Why it failed, or which judged passages are lost to it where it is worse; in sentences.
     detail: str = ""
     passages: Sequence[FoundPassage] = ()
 
@@ -70,7 +73,7 @@ def run_case(*, case: TestCase, ran_by: str) -> RunReport:
     judgements = judged_of(case)
     most = int(case.settings.get("top_k") or DEFAULT_LIMIT)
     try:
-        options = {**options_of(case), "top_k": max(most, DEPTH), "patient": True, "asked_by": ran_by}
+        options = {**options_of(case), "top_k": max(most, DEPTH), "patient": True, "asked_by": ran_by, "is_test": True}
         found = search(collection_name=case.collection.name, query=case.query, **options)  # type: ignore[arg-type]
     except RagsiteError as error:
         run = _kept(TestRun(case=case, ran_by=ran_by, error=error.code[:64]))
@@ -79,12 +82,15 @@ def run_case(*, case: TestCase, ran_by: str) -> RunReport:
         )
     told = matched([_result(hit) for hit in found.hits], judgements, standing=_standing(case, judgements))
     run = _kept(_run(case, ran_by, found, told, judgements, most))
+    how = change(before, run)
+    is_below = case.expected is not None and (run.ndcg_at_10 or 0.0) < case.expected - _ALIKE
     return RunReport(
         case=case,
         run=run,
         before=before,
-        change=change(before, run),
-        is_below_expected=case.expected is not None and (run.ndcg_at_10 or 0.0) < case.expected - _ALIKE,
+        change=how,
+        is_below_expected=is_below,
+        detail=" ".join(losses_of(case=case, judgements=judgements)[:MOST_TOLD]) if how == "worse" or is_below else "",
         passages=[FoundPassage(hit=hit, judged=one) for hit, one in zip(found.hits, told, strict=True)],
     )
 
@@ -152,6 +158,36 @@ def results_of(*, run: TestRun) -> list[RanPassage]:
         RanPassage(result=result, chunk=chunk, judged=judged)
         for result, chunk, judged in zip(results, there, told, strict=True)
     ]
+
+
+def judged_hits(*, case: TestCase, lists: Sequence[Sequence[Hit]]) -> list[list[Judged | None]]:
+    """For each hit of some searches what is judged of it, as a run of the case knows it."""
+    judgements = judged_of(case)
+    own = case.collection.name
+    standing = {hit.id: _result(hit).text for hits in lists for hit in hits if hit.collection == own}
+    # What was found need not be read again.
+    others = [one for one in judgements if one.external_id not in standing]
+    standing |= _standing(case, others) if others else {}
+    return [matched([_result(hit) for hit in hits], judgements, standing=standing) for hits in lists]
+
+
+def losses_of(*, case: TestCase, judgements: Sequence[Judged] | None = None) -> list[str]:
+    """What no run can find as it was judged: sentences about relevant passages disabled, cut anew or deleted."""
+    relevant = [one for one in (judged_of(case) if judgements is None else judgements) if one.grade > 0]
+    rows = Chunk.objects.filter(collection_id=case.collection_id, external_id__in=[one.external_id for one in relevant])
+    there = {row[0]: row[1:] for row in rows.values_list("external_id", "text", "disabled_at")}
+    return [sentence for one in relevant if (sentence := _loss(one, there.get(one.external_id)))]
+
+
+def _loss(judged: Judged, there: tuple[str, datetime | None] | None) -> str:
+    name = judged.source or judged.external_id
+    if there is None:
+        return f"A relevant passage of '{name}' is not there any more: it was deleted, or cut anew."
+    if there[1] is not None:
+        return f"A relevant passage of '{name}' is disabled: no search finds it."
+    if judged.excerpt and not holds(there[0], judged.excerpt):
+        return f"A relevant passage of '{name}' has another text now: it was edited, or cut anew."
+    return ""
 
 
 def _standing(case: TestCase, judgements: Sequence[Judged]) -> dict[str, str]:

@@ -85,6 +85,8 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{report.change:<7} {printable(report.case.name)}: {rank}, nDCG@10 {run.ndcg_at_10:.3f}{expected}{low}"
         )
+        if report.detail:
+            self.stdout.write(f"        {printable(report.detail)}")
 
     def _export(self, collection: str, *, file: Path | None, **_: Any) -> None:
         lines = list(export_cases(collection_name=collection))
