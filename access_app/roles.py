@@ -59,7 +59,7 @@ ROLES: Mapping[str, Role] = MappingProxyType(
         "operator": Role(
             words=_(
                 "What an editor may, and makes, changes, empties and deletes collections and connectors, steers jobs, "
-                "and makes and revokes API keys."
+                "makes and revokes API keys and, with all collections, connections."
             ),
             above="editor",
             permissions=(
@@ -74,6 +74,10 @@ ROLES: Mapping[str, Role] = MappingProxyType(
                 "access.view_apikey",
                 "access.add_apikey",
                 "access.change_apikey",
+                "connections.view_connection",
+                "connections.add_connection",
+                "connections.change_connection",
+                "connections.delete_connection",
             ),
         ),
     }

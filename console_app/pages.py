@@ -159,13 +159,18 @@ class ServiceAdmin(FramedAdmin):
     #: What an empty list says.
     empty_title = gettext_noop("Nothing here yet")
     empty_text = ""
-    #: How Django's lookups lead from a row to its collection, such as `document__collection`.
+    #: How Django's lookups lead from a row to its collection, such as `document__collection`; empty where rows are
+    #: about the whole server.
     belongs_to = "collection"
 
     def __init__(self, model: type[Model], admin_site: Any) -> None:
         super().__init__(model, admin_site)
         first = self.belongs_to.partition("__")[0]
-        if model is not Collection and first not in {field.name for field in self.opts.get_fields()}:
+        if (
+            self.belongs_to
+            and model is not Collection
+            and first not in {field.name for field in self.opts.get_fields()}
+        ):
             raise ImproperlyConfigured(f"{type(self).__name__}.belongs_to: say how its rows lead to their collection.")
 
     @property

@@ -68,6 +68,10 @@ ABILITIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "change_connectors": ("collections.view_collection", "ingest.view_connector", "ingest.change_connector"),
         "delete_connectors": ("collections.view_collection", "ingest.view_connector", "ingest.delete_connector"),
         "run_connectors": ("collections.view_collection", "ingest.view_connector", "ingest.add_job"),
+        "view_connections": ("connections.view_connection",),
+        "create_connections": ("connections.add_connection",),
+        "change_connections": ("connections.view_connection", "connections.change_connection"),
+        "delete_connections": ("connections.view_connection", "connections.delete_connection"),
         "view_tests": ("collections.view_collection", "collections.view_chunk", "search.view_testcase"),
         "save_tests": (
             "collections.view_collection",

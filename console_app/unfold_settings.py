@@ -70,6 +70,7 @@ _NAVIGATION = [
         "title": _("Access"),
         "separator": True,
         "items": [
+            _entry(_("Connections"), "hub", "admin:connections_connection_changelist", "view_connections"),
             _entry(_("API keys"), "key", "admin:access_apikey_changelist", "view_keys"),
             _entry(_("Users"), "person", "admin:access_user_changelist", "view_users"),
             _entry(_("Groups"), "group", "admin:auth_group_changelist", "view_groups"),

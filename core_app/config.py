@@ -300,6 +300,16 @@ class Security(Section):
     secret_key: SecretStr | None = Field(
         None, description="Signs sessions. Production needs one of at least 32 characters."
     )
+    connection_keys: tuple[SecretStr, ...] = Field(
+        (),
+        description="Encrypt the secrets of connections: the first does, all decrypt, so a new one goes in front. "
+        "Without any SecretKey does. In the environment separated by commas.",
+    )
+    connection_folders: tuple[str, ...] = Field(
+        (),
+        description="Folders in which connections may have files, beside one of their own in the data folder; in the "
+        "environment separated by commas.",
+    )
     allowed_hosts: tuple[str, ...] = Field(
         (), description="Host names this server answers to; in the environment separated by commas."
     )
@@ -308,7 +318,14 @@ class Security(Section):
     )
     secure_cookies: bool = Field(False, description="Send the console's cookies over HTTPS only; set it behind TLS.")
 
-    @field_validator("allowed_hosts", mode="before")
+    @field_validator("connection_keys")
+    @classmethod
+    def _keys_are_long(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        if any(len(key.get_secret_value()) < 32 for key in value):
+            raise ValueError("must have at least 32 random characters each, e.g. of `openssl rand -base64 48`")
+        return value
+
+    @field_validator("allowed_hosts", "connection_keys", "connection_folders", mode="before")
     @classmethod
     def _split_hosts(cls, value: object) -> object:
         return split_commas(value)

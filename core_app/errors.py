@@ -82,3 +82,15 @@ class ModelFailed(RagsiteError):
     """A model that was asked raised an error; the same call may fail again."""
 
     code = "model_failed"
+
+
+class FarSideFailed(RagsiteError):
+    """A service that a connection names answered with an error, or with what cannot be read."""
+
+    code = "far_side_failed"
+
+
+class FarSideSlow(RagsiteError):
+    """A service that a connection names did not answer in time."""
+
+    code = "far_side_slow"

@@ -37,6 +37,8 @@ STATUS: dict[type[errors.RagsiteError], int] = {
     errors.UnsupportedType: 415,
     errors.Unavailable: 503,
     errors.ModelFailed: 500,
+    errors.FarSideFailed: 502,
+    errors.FarSideSlow: 504,
 }
 
 OURS = "Something went wrong on the server. Try again; its log has the cause."

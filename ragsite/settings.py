@@ -87,12 +87,14 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "core_app",
     "access_app",
+    "connections_app",
     "inference_app",
     "collections_app",
     "rerank_app",
     "stores_app",
     "ingest_app",
     "search_app",
+    "gateway_app",
     "console_app",
 ]
 

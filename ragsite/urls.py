@@ -18,6 +18,8 @@ urlpatterns = [
     path("", include("collections_app.urls")),
     path("", include("search_app.urls")),
     path("", include("rerank_app.urls")),
+    path("", include("connections_app.urls")),
+    path("", include("gateway_app.urls")),
     path("api/schema", SpectacularJSONAPIView.as_view(), name="schema"),
     path("swagger", SwaggerView.as_view(url_name="schema"), name="swagger"),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),

@@ -21,3 +21,9 @@ CHAT_MODELS = {
     "ollama": "inference_app.chat.openai_chat.OpenAiChat",
     "anthropic": "inference_app.chat.anthropic_chat.AnthropicChat",
 }
+
+#: Vector systems that a connection can name: the class, and the extra that brings its client (none: empty).
+PROVIDERS = {
+    "remote": ("connections_app.providers.remote.RemoteProvider", ""),
+    "sqlite": ("connections_app.providers.sqlite.SqliteProvider", "sqlite"),
+}

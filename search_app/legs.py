@@ -16,13 +16,13 @@ from collections_app.models import Collection
 from collections_app.services import space_of
 from core_app.errors import Unavailable
 from core_app.ports import Bm25, DenseHit, LexicalFound, Vectors
+from core_app.similarity import similarity
 from core_app.where import Where
 from core_app.wiring import app_settings, embedder, store
 from inference_app.services import embed_query
 from search_app import corpora
 from search_app.clock import Clock
 from search_app.findings import Findings
-from search_app.fusion import similarity
 from search_app.modes import Legs
 from search_app.results import SearchWarning
 

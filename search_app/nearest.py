@@ -12,10 +12,10 @@ from collections_app.selectors import get_collection
 from collections_app.services import space_of
 from collections_app.where_sql import filter_errors
 from core_app.ports import Vectors
+from core_app.similarity import similarity
 from core_app.snapshot import snapshot
 from core_app.where import Where
 from core_app.wiring import store
-from search_app.fusion import similarity
 
 DEFAULT_TOP_K = 10
 MAX_TOP_K = 1000

@@ -64,7 +64,7 @@ class QueriesResponseSerializer(serializers.Serializer[Any]):
     count = serializers.IntegerField(help_text="Of the results of all queries together.")
 
 
-_RESPONSE = PolymorphicProxySerializer(
+QUERY_RESPONSE = PolymorphicProxySerializer(
     component_name="QueryResults",
     serializers=[QueryResponseSerializer, QueriesResponseSerializer],
     resource_type_field_name=None,
@@ -82,7 +82,7 @@ class QueryView(ApiView):
         tags=["documents"],
         request=QuerySerializer,
         responses={
-            200: _RESPONSE,
+            200: QUERY_RESPONSE,
             **dict.fromkeys((400, 401, 403, 404, 413, 415, 500, 503), ErrorSerializer),
         },
     )

@@ -9,12 +9,12 @@ from typing import Literal, get_args
 from collections_app.models import Chunk, Collection
 from collections_app.reading import passing_chunks
 from collections_app.services import space_of
+from core_app.similarity import similarity
 from core_app.where import And, Where
 from core_app.where.wording import in_words
 from core_app.wiring import store
 from search_app.explaining import term_shares
 from search_app.findings import Findings
-from search_app.fusion import similarity
 from search_app.ranking import SCALED, Ranking
 from search_app.reranking import RerankedHit
 from search_app.showing import Shown

@@ -87,11 +87,36 @@ VERBS = {
     ("job", "GET"): Verb.READ,
     ("job-cancel", "POST"): Verb.WRITE,
     ("job-retry", "POST"): Verb.WRITE,
+    ("providers", "GET"): Verb.READ,
+    ("connections", "GET"): Verb.READ,
+    ("connections", "POST"): Verb.ADMIN,
+    ("connection", "GET"): Verb.ADMIN,
+    ("connection", "PATCH"): Verb.ADMIN,
+    ("connection", "DELETE"): Verb.ADMIN,
+    ("connection-test", "POST"): Verb.ADMIN,
+    ("gateway-collections", "GET"): Verb.READ,
+    ("gateway-collections", "POST"): Verb.WRITE,
+    ("gateway-collection", "GET"): Verb.READ,
+    ("gateway-collection", "DELETE"): Verb.DELETE,
+    ("gateway-collection-metadata", "PUT"): Verb.WRITE,
+    ("gateway-metadata-values", "GET"): Verb.READ,
+    ("gateway-query", "POST"): Verb.SEARCH,
+    ("gateway-documents", "GET"): Verb.READ,
+    ("gateway-documents", "POST"): Verb.WRITE,
+    ("gateway-documents", "DELETE"): Verb.DELETE,
+    ("gateway-empty", "DELETE"): Verb.DELETE,
+    ("gateway-document", "GET"): Verb.READ,
+    ("gateway-document", "PATCH"): Verb.WRITE,
 }
 #: These name no collection in their address; what they show is cut to the caller's scope instead.
-LISTS = {("collections", "GET"), ("jobs", "GET")}
+LISTS = {("collections", "GET"), ("jobs", "GET"), ("gateway-collections", "GET")}
 #: These use no collection at all, so a key for any may call them.
 NO_COLLECTION = {("rerank", "POST"), ("rerank-v1", "POST"), ("rerank-v2", "POST")}
+#: These are about the whole server: a key for some collections may not call them.
+WHOLE_SERVER = {(name, method) for name, method in VERBS if name in {"connection", "connection-test"}}
+WHOLE_SERVER |= {("connections", "POST")}
+#: These tell the same to every key: what there is, and nothing of any collection.
+FOR_ALL = {("providers", "GET"), ("connections", "GET")}
 
 
 @dataclass(frozen=True)
@@ -161,10 +186,20 @@ def job(db: None, client: Client) -> Job:
 def call(client: Client, route: Route, method: str, job: Job) -> Any:
     """The route about the collection `docs` and its job, with as little else as possible."""
     values = {"name": "docs", "job_id": job.pk, "document_id": "a", "connector_id": job.pk, "filter_name": "f"}
+    values |= {"connection": "far"}
     path = reverse(route.name, kwargs={key: values[key] for key in route.parameters})
-    bodies = {"collections": b'{"name": "docs"}', "search-collections": b'{"collections": ["docs"], "query": "x"}'}
+    bodies = {
+        "collections": b'{"name": "docs"}',
+        "gateway-collections": b'{"name": "docs"}',
+        "search-collections": b'{"collections": ["docs"], "query": "x"}',
+    }
     body = bodies.get(route.name, b"{}")
     return client.generic(method, path, b"" if method == "GET" else body, content_type="application/json")
+
+
+def scope(route: Route, method: str, wanted: str) -> tuple[str, ...]:
+    """The least that the call needs."""
+    return ("*",) if (route.name, method) in WHOLE_SERVER else (wanted,)
 
 
 def check_refused(answer: Any, status: int) -> None:
@@ -213,6 +248,8 @@ def test_with_another_collection_it_is_403(
         assert answer.json()["total"] == 0
     elif (route.name, method) in NO_COLLECTION:
         assert answer.status_code == 400
+    elif (route.name, method) in FOR_ALL:
+        assert answer.status_code == 200
     else:
         check_refused(answer, 403)
 
@@ -221,13 +258,13 @@ def test_with_another_collection_it_is_403(
 def test_the_right_key_is_let_through(
     job: Job, keys_required: None, client_with: ClientWith, route: Route, method: str
 ) -> None:
-    client = client_with(VERBS[route.name, method].value, collections=("do*",))
+    client = client_with(VERBS[route.name, method].value, collections=scope(route, method, "do*"))
     assert call(client, route, method, job).status_code not in {401, 403, 500}
 
 
 @every_call
 def test_x_api_key_is_as_good(job: Job, keys_required: None, route: Route, method: str) -> None:
-    _key, secret = create_key(name="x", verbs=[VERBS[route.name, method]], collections=["docs"])
+    _key, secret = create_key(name="x", verbs=[VERBS[route.name, method]], collections=scope(route, method, "docs"))
     client = Client(headers={"host": "127.0.0.1", "x-api-key": secret})
     assert call(client, route, method, job).status_code not in {401, 403, 500}
 

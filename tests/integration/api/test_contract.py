@@ -136,19 +136,22 @@ def test_what_is_missing_is_documented(checked: ContractClient, contract: Contra
     bodies["connectors"] = {"kind": "urls", "urls": ["https://example.org/"]}
     bodies["filter-preview"] = bodies["filter"] = {"where": {"n": 1}}
     bodies["ingest"] = {"documents": [{"source": "a", "text": "b"}]}
+    bodies["connection"] = {"name": "near"}
+    bodies |= {f"gateway-{name}": bodies[name] for name in ("collection-metadata", "documents", "document", "query")}
     for route, method in CALLS:
         if not route.parameters:
             continue
         values = {"name": "nowhere", "job_id": job.pk, "document_id": "d", "connector_id": job.pk, "filter_name": "f"}
+        values["connection"] = "nowhere"
         path = reverse(route.name, kwargs={key: values[key] for key in route.parameters})
         body = b"" if method == "GET" else json.dumps(bodies.get(route.name, {}))
-        if (route.name, method) == ("documents", "DELETE"):
+        if route.name in {"documents", "gateway-documents"} and method == "DELETE":
             body = json.dumps({"ids": ["d"]})
         if (route.name, method) == ("filter", "PATCH"):
             body = json.dumps({"name": "g"})
         needed = {("sources", "DELETE"): "?source=x", ("metadata-values", "GET"): "?field=x"}
         needed[("knowledge-search", "GET")] = "?q=x"
-        needed[("field-values", "GET")] = "?field=x"
+        needed[("field-values", "GET")] = needed[("gateway-metadata-values", "GET")] = "?field=x"
         needed |= {("knowledge-search", "GET"): "?q=x", ("test-cases", "DELETE"): "?case=x"}
         kind = "application/x-ndjson" if route.name == "collection-import" else JSON
         checked.generic(method, path + needed.get((route.name, method), ""), body, kind)

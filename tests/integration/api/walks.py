@@ -7,6 +7,7 @@ from django.test import Client
 
 from ingest_app.models import Job
 from ingest_app.work import run_job
+from tests.integration.api.connecting import walk_connections, walk_gateway
 from tests.integration.api.exchanging import walk_exchange
 from tests.integration.api.filtering import walk_filters
 from tests.integration.api.reranking import walk_reranking
@@ -54,6 +55,8 @@ def walk(client: Client) -> None:
     client.delete("/collections/docs")
     walk_storage(client)
     walk_reranking(client)
+    walk_connections(client)
+    walk_gateway(client)
 
 
 def walk_searches(client: Client) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from core_app import far_side
 from core_app.errors import InvalidInput
 from rerank_app import remote
 from rerank_app.remote import LARGEST_ANSWER, RemoteReranker, wire_ids
@@ -47,7 +48,8 @@ class Clock:
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(remote, "time", SimpleNamespace(monotonic=clock.monotonic))
+    for module in (remote, far_side):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=clock.monotonic))
     # tenacity sleeps by the module's function, whoever asks it to.
     monkeypatch.setattr("tenacity.nap.time", SimpleNamespace(sleep=clock.sleep))
     return clock

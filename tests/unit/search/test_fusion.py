@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from search_app.fusion import RRF_K, reciprocal_rank_fusion, similarity
+from core_app.similarity import similarity
+from search_app.fusion import RRF_K, reciprocal_rank_fusion
 
 RANKING = st.lists(st.integers(1, 30), unique=True, max_size=20)
 

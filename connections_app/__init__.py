@@ -1,0 +1,1 @@
+"""Connections: configured, named uses of providers, with their secrets."""

@@ -1,0 +1,31 @@
+"""Where connections may have files: below the folders that the operator names, or in one of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core_app.errors import InvalidInput
+from core_app.wiring import app_settings, data_folder
+
+#: Below the data folder, where no folder is named.
+OWN = "connections"
+
+
+def allowed_path(text: str) -> Path:
+    """The path that a connection's settings name, links resolved; a relative one is below the connections' own folder.
+
+    Raises InvalidInput for one that lies elsewhere.
+    """
+    own = data_folder() / OWN
+    if not text.strip() or "\x00" in text:
+        raise InvalidInput("Name a file or a folder.", code="invalid_path")
+    path = (own / text).resolve()
+    allowed = [own.resolve(), *(Path(folder).resolve() for folder in app_settings().security.connection_folders)]
+    if not any(path != folder and path.is_relative_to(folder) for folder in allowed):
+        raise InvalidInput(
+            "Connections may not use this place. Send a name alone, for a place of its own, or ask the operator to add "
+            "the folder above it to Security:ConnectionFolders.",
+            code="invalid_path",
+        )
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path

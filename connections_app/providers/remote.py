@@ -1,0 +1,355 @@
+"""Another server of the storage API: another Ragsite, or any that speaks its calls."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, cast
+from urllib.parse import quote
+
+import numpy as np
+from django.utils import timezone
+from pydantic import Field, SecretStr
+
+from core_app.errors import Conflict, FarSideFailed, FarSideSlow, InvalidInput, NotFound, RagsiteError, Unavailable
+from core_app.far_side import FarSide, FarSideError
+from core_app.names import is_collection_name
+from core_app.ports import DistanceName, Vectors
+from core_app.providers import (
+    Capability,
+    ConnectionSettings,
+    HeldChunk,
+    HeldChunks,
+    HeldCollection,
+    HeldCollections,
+    HeldValues,
+    NearChunk,
+    ProviderHealth,
+)
+from core_app.where import Where, written
+
+#: A thousand chunks with vectors of 4,000 numbers.
+_LARGEST_ANSWER = 128 * 1024 * 1024
+_HEALTH_SECONDS = 5.0
+_DISTANCES = ("cosine", "l2", "ip")
+_DETAILS = ("version", "collections", "storage_bytes", "cross_encoder")
+#: What the other side says of what was asked, and not of itself, is passed on in these.
+_PASSED_ON: Mapping[int, type[RagsiteError]] = {400: InvalidInput, 404: NotFound, 409: Conflict}
+
+
+class RemoteSettings(ConnectionSettings):
+    """How another server is reached."""
+
+    url: str = Field(
+        title="Address",
+        description="Of the server, such as `https://rag.example.org`; what its calls begin with.",
+        pattern=r"^https?://[^\s/]+",
+        max_length=2000,
+    )
+    api_key: SecretStr | None = Field(
+        None, title="API key", description="Sent as `Authorization: Bearer KEY`; empty where none is needed."
+    )
+    headers: Mapping[str, SecretStr] = Field(
+        default_factory=dict, title="Headers", description="Sent with each request, such as those of a proxy."
+    )
+    timeout_seconds: Annotated[float, Field(gt=0, le=600)] = Field(
+        30.0, title="Time limit", description="Seconds that one request may take."
+    )
+
+
+class RemoteProvider:
+    """`core_app.providers.Provider` over HTTP. Reads are tried again; writes are not."""
+
+    label: ClassVar[str] = "Remote server"
+    settings_model: ClassVar[type[ConnectionSettings]] = RemoteSettings
+    capabilities: ClassVar[frozenset[Capability]] = frozenset(
+        {
+            Capability.COLLECTIONS,
+            Capability.SEARCH,
+            Capability.METADATA_FILTERING,
+            Capability.EXACT_FILTERS,
+            Capability.NESTED_METADATA,
+            Capability.UPSERT,
+            Capability.TRANSACTIONS,
+        }
+    )
+
+    def __init__(self, settings: RemoteSettings) -> None:
+        headers = {name: value.get_secret_value() for name, value in settings.headers.items()}
+        if settings.api_key:
+            headers["Authorization"] = f"Bearer {settings.api_key.get_secret_value()}"
+        self._far_side = FarSide(
+            base_url=settings.url,
+            headers=headers,
+            timeout_seconds=settings.timeout_seconds,
+            largest_answer=_LARGEST_ANSWER,
+            what="remote server",
+        )
+
+    def close(self) -> None:
+        self._far_side.close()
+
+    def health_check(self) -> ProviderHealth:
+        now = timezone.now()
+        try:
+            with _told():
+                answer = self._far_side.ask("GET", "/health", seconds=_HEALTH_SECONDS, is_repeatable=False)
+                # Health is told to everybody; this needs the key.
+                self._far_side.ask(
+                    "GET", "/collections", params={"limit": "1"}, seconds=_HEALTH_SECONDS, is_repeatable=False
+                )
+        except RagsiteError as error:
+            return ProviderHealth(is_healthy=False, checked_at=now, error=error.detail)
+        details = {key: answer[key] for key in _DETAILS if isinstance(answer.get(key), str | int | float | dict)}
+        return ProviderHealth(is_healthy=True, checked_at=now, details=details)
+
+    def list_collections(self, *, limit: int | None, offset: int) -> HeldCollections:
+        params = {"offset": str(offset)} | ({} if limit is None else {"limit": str(limit)})
+        answer = self._read("/collections", params)
+        with _told():
+            return HeldCollections(
+                collections=[_collection(one) for one in _objects(answer, "collections")],
+                total=_integer(answer, "total"),
+            )
+
+    def get_collection(self, *, name: str) -> HeldCollection:
+        answer = self._read(_at(name))
+        with _told():
+            return _collection(answer)
+
+    def create_collection(self, *, name: str, metadata: Mapping[str, Any], distance: DistanceName) -> HeldCollection:
+        _at(name)
+        answer = self._write("POST", "/collections", {"name": name, "metadata": dict(metadata), "distance": distance})
+        with _told():
+            return _collection(answer)
+
+    def update_metadata(self, *, name: str, metadata: Mapping[str, Any], merge: bool) -> Mapping[str, Any]:
+        params = {"merge": "true"} if merge else {}
+        answer = self._write("PUT", _at(name, "metadata"), {"metadata": dict(metadata)}, params)
+        with _told():
+            return _object(answer, "metadata")
+
+    def delete_collection(self, *, name: str) -> None:
+        self._write("DELETE", _at(name))
+
+    def add(self, *, name: str, chunks: Sequence[HeldChunk]) -> None:
+        self._write("POST", _at(name, "documents"), {"documents": [_sent(chunk) for chunk in chunks]})
+
+    def get_chunk(self, *, name: str, chunk_id: str, with_embedding: bool) -> HeldChunk:
+        include = {"include": "embedding"} if with_embedding else {}
+        answer = self._read(_at_chunk(name, chunk_id), include)
+        with _told():
+            return _chunk(answer)
+
+    def change_chunk(
+        self,
+        *,
+        name: str,
+        chunk_id: str,
+        metadata: Mapping[str, Any] | None,
+        text: str | None,
+        embedding: Vectors | None,
+    ) -> HeldChunk:
+        body: dict[str, Any] = {} if metadata is None else {"metadata": dict(metadata)}
+        if text is not None:
+            body["text"] = text
+        if embedding is not None:
+            body["embedding"] = embedding.tolist()
+        answer = self._write("PATCH", _at_chunk(name, chunk_id), body)
+        with _told():
+            return _chunk(answer)
+
+    def list_chunks(
+        self, *, name: str, where: Where | None, limit: int, offset: int, with_embeddings: bool
+    ) -> HeldChunks:
+        params = {"limit": str(limit), "offset": str(offset)}
+        if where is not None:
+            params["where"] = json.dumps(written(where))
+        if with_embeddings:
+            params["include"] = "embedding"
+        answer = self._read(_at(name, "documents"), params)
+        with _told():
+            return HeldChunks(
+                chunks=[_chunk(one) for one in _objects(answer, "documents")], total=_integer(answer, "total")
+            )
+
+    def metadata_values(self, *, name: str, key: str) -> HeldValues:
+        answer = self._read(_at(name, "metadata-values"), {"field": key})
+        with _told():
+            values = answer.get("values")
+            if not isinstance(values, list):
+                raise FarSideError("the answer has no list 'values'")
+            return HeldValues(values=values, truncated=answer.get("truncated") is True)
+
+    def delete_chunks(self, *, name: str, ids: Sequence[str] | None, where: Where | None) -> int:
+        if not ids and where is None:
+            raise InvalidInput("Name the documents by 'ids' or 'where', not empty.", code="nothing_named")
+        body: dict[str, Any] = {"ids": list(ids)} if ids else {}
+        if where is not None:
+            body["where"] = written(where)
+        answer = self._write("DELETE", _at(name, "documents"), body)
+        with _told():
+            return _integer(answer, "count_deleted")
+
+    def empty(self, *, name: str) -> int:
+        answer = self._write("DELETE", _at(name, "documents/all"))
+        if "state" in answer:  # a job of the other server does it
+            raise FarSideSlow("The remote server is still emptying the collection. Look again in a while.")
+        with _told():
+            return _integer(answer, "count_deleted")
+
+    def nearest(self, *, name: str, query: Vectors, limit: int, where: Where | None) -> Sequence[NearChunk]:
+        body: dict[str, Any] = {"query_embedding": query.tolist(), "top_k": limit}
+        if where is not None:
+            body["where"] = written(where)
+        with _told():
+            answer = self._far_side.ask("POST", _at(name, "query"), body=body, is_repeatable=True)
+            found = [
+                NearChunk(chunk=_chunk(one), distance=_number(one, "distance"), score=_number(one, "score"))
+                for one in _objects(answer, "results")
+            ]
+            if len(found) > limit:
+                raise FarSideError("the answer has more results than were asked for")
+            return found
+
+    def _read(self, path: str, params: Mapping[str, str] | None = None) -> Mapping[str, Any]:
+        with _told():
+            return self._far_side.ask("GET", path, params=params, is_repeatable=True)
+
+    def _write(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, params: Mapping[str, str] | None = None
+    ) -> Mapping[str, Any]:
+        with _told():
+            return self._far_side.ask(method, path, body=body, params=params, is_repeatable=False)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What the other side did, as an error of ours."""
+    try:
+        yield
+    except FarSideError as error:
+        raise _ours(error) from error
+
+
+def _ours(error: FarSideError) -> RagsiteError:
+    if error.is_slow:
+        return FarSideSlow("The remote server did not answer in time. Try again, or raise the connection's time limit.")
+    if error.is_unreachable:
+        return Unavailable("The remote server cannot be reached. Check its address.", code="far_side_unreachable")
+    if error.status in {401, 403}:
+        return FarSideFailed(
+            "The remote server refused the connection's API key. Check the key and what it may do.",
+            code="far_side_refused",
+        )
+    passed_on = _PASSED_ON.get(error.status)
+    if passed_on and error.said and error.code:
+        return passed_on(error.said, code=error.code)
+    if error.status in {429, 503}:
+        return Unavailable("The remote server is busy. Try again in a few seconds.", code="far_side_busy")
+    return FarSideFailed("The remote server failed. Try again; this server's log has what it said.")
+
+
+def _at(name: str, below: str = "") -> str:
+    """The path of a collection. Raises InvalidInput for a name that would be another path."""
+    if not is_collection_name(name):
+        raise InvalidInput(f"'{name[:100]}' is no name of a collection.", code="invalid_name")
+    return f"/collections/{quote(name, safe='')}" + (f"/{below}" if below else "")
+
+
+def _at_chunk(name: str, chunk_id: str) -> str:
+    """Raises NotFound for an id that would be another path: nothing can be asked about it there."""
+    if not chunk_id or chunk_id in {".", "..", "all"} or "/" in chunk_id or "\\" in chunk_id:
+        raise NotFound(f"There is no document '{chunk_id[:100]}' here.", code="document_not_found")
+    return f"{_at(name, 'documents')}/{quote(chunk_id, safe='')}"
+
+
+def _sent(chunk: HeldChunk) -> dict[str, Any]:
+    if chunk.embedding is None:
+        raise InvalidInput("All documents must include pre-computed embeddings", code="embedding_required")
+    return {
+        "id": chunk.id,
+        "text": chunk.text,
+        "metadata": dict(chunk.metadata),
+        "embedding": chunk.embedding.tolist(),
+    }
+
+
+def _collection(answer: Mapping[str, Any]) -> HeldCollection:
+    distance = answer.get("distance", "cosine")
+    if distance not in _DISTANCES:
+        raise FarSideError("the answer has a distance that is not known here")
+    key = answer.get("id")
+    return HeldCollection(
+        name=_string(answer, "name"),
+        metadata=_object(answer, "metadata"),
+        distance=cast("DistanceName", distance),
+        id=key if isinstance(key, str) else None,
+        count=None if answer.get("count") is None else _integer(answer, "count"),
+        dimension=None if answer.get("dimension") is None else _integer(answer, "dimension"),
+        created_at=_moment(answer.get("created_at")),
+        updated_at=_moment(answer.get("updated_at")),
+    )
+
+
+def _chunk(answer: Mapping[str, Any]) -> HeldChunk:
+    numbers = answer.get("embedding")
+    embedding = None
+    if isinstance(numbers, list):
+        try:
+            embedding = np.asarray(numbers, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise FarSideError("the answer has an embedding that is no list of numbers") from None
+        if embedding.ndim != 1 or not np.isfinite(embedding).all():
+            raise FarSideError("the answer has an embedding that is no list of numbers")
+    return HeldChunk(
+        id=_string(answer, "id"),
+        text=_string(answer, "text"),
+        metadata=_object(answer, "metadata"),
+        embedding=embedding,
+    )
+
+
+def _moment(value: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _objects(answer: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    found = answer.get(key)
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise FarSideError(f"the answer has no list '{key}' of objects")
+    return found
+
+
+def _object(answer: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = answer.get(key)
+    if not isinstance(found, dict):
+        raise FarSideError(f"the answer has no object '{key}'")
+    return found
+
+
+def _string(answer: Mapping[str, Any], key: str) -> str:
+    found = answer.get(key)
+    if not isinstance(found, str):
+        raise FarSideError(f"the answer has no text '{key}'")
+    return found
+
+
+def _integer(answer: Mapping[str, Any], key: str) -> int:
+    found = answer.get(key)
+    if not isinstance(found, int) or isinstance(found, bool) or found < 0:
+        raise FarSideError(f"the answer has no number '{key}'")
+    return found
+
+
+def _number(answer: Mapping[str, Any], key: str) -> float:
+    found = answer.get(key)
+    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+        raise FarSideError(f"the answer has no number '{key}'")
+    return float(found)

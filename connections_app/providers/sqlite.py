@@ -1,0 +1,393 @@
+"""Collections in one SQLite file, vectors compared one by one by sqlite-vec."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, cast
+
+import apsw
+import numpy as np
+import sqlite_vec  # type: ignore[import-untyped]
+from django.utils import timezone
+from pydantic import Field
+
+from connections_app.finishing import distinct_values, merged
+from connections_app.folders import allowed_path
+from core_app.errors import Conflict, FarSideFailed, InvalidInput, NotFound, Unavailable
+from core_app.ports import DistanceName, Vectors
+from core_app.providers import (
+    Capability,
+    ConnectionSettings,
+    HeldChunk,
+    HeldChunks,
+    HeldCollection,
+    HeldCollections,
+    HeldValues,
+    NearChunk,
+    ProviderHealth,
+)
+from core_app.similarity import similarity
+from core_app.sql import statement
+from core_app.where import Where, matches, parse_where, written
+
+ROOM = "connections_app"
+_SCHEMA_VERSION = 1
+#: SQLite's `application_id` of our files ("RagS"): a file of something else is left alone.
+_APPLICATION = 0x52616753
+
+
+class SqliteSettings(ConnectionSettings):
+    """Where the file is."""
+
+    addresses: ClassVar[frozenset[str]] = frozenset({"file"})
+
+    file: str = Field(
+        title="File",
+        description="A name, for a file of its own below the server's data folder, or a path below one of "
+        "`Security:ConnectionFolders`. Made where there is none.",
+        min_length=1,
+        max_length=1000,
+    )
+    busy_seconds: Annotated[float, Field(gt=0, le=60)] = Field(
+        5.0, title="Patience", description="Seconds to wait for another write to the file."
+    )
+
+
+class SqliteProvider:
+    """`core_app.providers.Provider` on a file. One connection for each thread, which reads beside one write."""
+
+    label: ClassVar[str] = "SQLite"
+    settings_model: ClassVar[type[ConnectionSettings]] = SqliteSettings
+    capabilities: ClassVar[frozenset[Capability]] = frozenset(
+        {
+            Capability.COLLECTIONS,
+            Capability.SEARCH,
+            Capability.METADATA_FILTERING,
+            Capability.EXACT_FILTERS,
+            Capability.NESTED_METADATA,
+            Capability.UPSERT,
+            Capability.TRANSACTIONS,
+        }
+    )
+
+    def __init__(self, settings: SqliteSettings) -> None:
+        self._path = allowed_path(settings.file)
+        self._busy_seconds = settings.busy_seconds
+        self._of_thread = threading.local()
+        self._opened: list[apsw.Connection] = []
+        self._guard = threading.Lock()
+
+    def close(self) -> None:
+        with self._guard:
+            for connection in self._opened:
+                connection.close()
+            self._opened.clear()
+
+    def health_check(self) -> ProviderHealth:
+        now = timezone.now()
+        try:
+            with self._read() as connection:
+                collections, chunks = _one(
+                    connection, "SELECT (SELECT count(*) FROM collections), (SELECT count(*) FROM chunks)", {}
+                )
+        except (FarSideFailed, Unavailable) as error:
+            return ProviderHealth(is_healthy=False, checked_at=now, error=error.detail)
+        details = {"collections": collections, "documents": chunks, "storage_bytes": self._path.stat().st_size}
+        return ProviderHealth(is_healthy=True, checked_at=now, details=details | {"version": apsw.sqlite_lib_version()})
+
+    def list_collections(self, *, limit: int | None, offset: int) -> HeldCollections:
+        with self._read() as connection:
+            asked = {"limit": -1 if limit is None else limit, "offset": offset}
+            rows = _all(connection, f"{_COLLECTION} ORDER BY name LIMIT :limit OFFSET :offset", asked)
+            total = _one(connection, "SELECT count(*) FROM collections", {})[0]
+        return HeldCollections(collections=[_collection(row) for row in rows], total=total)
+
+    def get_collection(self, *, name: str) -> HeldCollection:
+        with self._read() as connection:
+            return _collection(_found(connection, name))
+
+    def create_collection(self, *, name: str, metadata: Mapping[str, Any], distance: DistanceName) -> HeldCollection:
+        now = _now()
+        with self._write() as connection:
+            if _all(connection, f"{_COLLECTION} WHERE name = :name", {"name": name}):
+                raise Conflict(f"Collection '{name}' already exists.", code="collection_exists")
+            connection.execute(
+                "INSERT INTO collections (name, metadata, distance, created_at, updated_at) "
+                "VALUES (:name, :metadata, :distance, :now, :now)",
+                {"name": name, "metadata": json.dumps(dict(metadata)), "distance": distance, "now": now},
+            )
+            return _collection(_found(connection, name))
+
+    def update_metadata(self, *, name: str, metadata: Mapping[str, Any], merge: bool) -> Mapping[str, Any]:
+        with self._write() as connection:
+            found = _found(connection, name)
+            new = {**json.loads(found[2]), **metadata} if merge else dict(metadata)
+            connection.execute(
+                "UPDATE collections SET metadata = :metadata, updated_at = :now WHERE key = :key",
+                {"metadata": json.dumps(new), "now": _now(), "key": found[0]},
+            )
+        return new
+
+    def delete_collection(self, *, name: str) -> None:
+        with self._write() as connection:
+            connection.execute("DELETE FROM collections WHERE key = ?", (_found(connection, name)[0],))
+
+    def add(self, *, name: str, chunks: Sequence[HeldChunk]) -> None:
+        vectors = [_vector(chunk) for chunk in chunks]
+        with self._write() as connection:
+            found = _found(connection, name)
+            dimension = found[4] or (len(vectors[0]) if vectors else None)
+            if any(len(vector) != dimension for vector in vectors):
+                raise InvalidInput(
+                    f"The collection holds embeddings of {dimension} numbers. Send such ones.",
+                    code="dimension_mismatch",
+                )
+            for chunk, vector in zip(chunks, vectors, strict=True):
+                _store(connection, found[0], chunk, vector)
+            connection.execute(
+                "UPDATE collections SET dimension = :dimension, updated_at = :now WHERE key = :key",
+                {"dimension": dimension, "now": _now(), "key": found[0]},
+            )
+
+    def get_chunk(self, *, name: str, chunk_id: str, with_embedding: bool) -> HeldChunk:
+        with self._read() as connection:
+            return _chunk(_found_chunk(connection, name, chunk_id)[1:], with_embedding=with_embedding)
+
+    def change_chunk(
+        self,
+        *,
+        name: str,
+        chunk_id: str,
+        metadata: Mapping[str, Any] | None,
+        text: str | None,
+        embedding: Vectors | None,
+    ) -> HeldChunk:
+        with self._write() as connection:
+            row = _found_chunk(connection, name, chunk_id)
+            before = _chunk(row[1:], with_embedding=True)
+            after = HeldChunk(
+                id=chunk_id,
+                text=before.text if text is None else text,
+                metadata=merged(before.metadata, metadata or {}),
+                embedding=before.embedding if embedding is None else embedding,
+            )
+            vector = _vector(after)
+            if before.embedding is not None and len(vector) != len(before.embedding):
+                raise InvalidInput(
+                    f"The collection holds embeddings of {len(before.embedding)} numbers. Send such ones.",
+                    code="dimension_mismatch",
+                )
+            _store(connection, row[0], after, vector)
+        return after
+
+    def list_chunks(
+        self, *, name: str, where: Where | None, limit: int, offset: int, with_embeddings: bool
+    ) -> HeldChunks:
+        with self._read() as connection:
+            asked = {"collection": _found(connection, name)[0], "filter": _filter(where)}
+            page = {"limit": limit, "offset": offset, "vectors": with_embeddings}
+            rows = _all(connection, statement(ROOM, "sqlite_list"), {**asked, **page})
+            counted = (
+                "SELECT count(*) FROM chunks WHERE collection = :collection "
+                "AND (:filter IS NULL OR passes(:filter, metadata, text))"
+            )
+            total = _one(connection, counted, asked)[0]
+        return HeldChunks(chunks=[_chunk(row, with_embedding=with_embeddings) for row in rows], total=total)
+
+    def metadata_values(self, *, name: str, key: str) -> HeldValues:
+        with self._read() as connection:
+            rows = _all(connection, "SELECT metadata FROM chunks WHERE collection = ?", (_found(connection, name)[0],))
+        return distinct_values(json.loads(metadata).get(key) for (metadata,) in rows)
+
+    def delete_chunks(self, *, name: str, ids: Sequence[str] | None, where: Where | None) -> int:
+        if not ids and where is None:
+            raise InvalidInput("Name the documents by 'ids' or 'where', not empty.", code="nothing_named")
+        with self._write() as connection:
+            asked = {"collection": _found(connection, name)[0], "filter": _filter(where)}
+            connection.execute(
+                "DELETE FROM chunks WHERE collection = :collection "
+                "AND (:ids IS NULL OR id IN (SELECT value FROM json_each(:ids))) "
+                "AND (:filter IS NULL OR passes(:filter, metadata, text))",
+                {**asked, "ids": json.dumps(list(ids)) if ids else None},
+            )
+            return connection.changes()
+
+    def empty(self, *, name: str) -> int:
+        with self._write() as connection:
+            connection.execute("DELETE FROM chunks WHERE collection = ?", (_found(connection, name)[0],))
+            return connection.changes()
+
+    def nearest(self, *, name: str, query: Vectors, limit: int, where: Where | None) -> Sequence[NearChunk]:
+        with self._read() as connection:
+            found = _found(connection, name)
+            distance = cast("DistanceName", found[3])
+            if found[4] is None:
+                return []
+            if query.shape != (found[4],):
+                raise InvalidInput(
+                    f"The collection holds embeddings of {found[4]} numbers. Send such a query.",
+                    code="dimension_mismatch",
+                )
+            asked = np.asarray(query, dtype=np.float32)
+            given = {"query": asked.tobytes(), "square": float(np.square(asked, dtype=np.float64).sum())}
+            given |= {"collection": found[0], "distance": distance, "filter": _filter(where), "limit": limit}
+            rows = _all(connection, statement(ROOM, "sqlite_nearest"), given)
+        return [
+            NearChunk(
+                chunk=_chunk((*row[:3], None), with_embedding=False),
+                distance=row[3],
+                score=similarity(row[3], metric=distance),
+            )
+            for row in rows
+        ]
+
+    @contextmanager
+    def _read(self) -> Iterator[apsw.Connection]:
+        """In one snapshot."""
+        with _told():
+            connection = self._connection()
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _write(self) -> Iterator[apsw.Connection]:
+        """All of it or nothing."""
+        with _told():
+            connection = self._connection()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    def _connection(self) -> apsw.Connection:
+        found: apsw.Connection | None = getattr(self._of_thread, "connection", None)
+        if found is None:
+            found = self._of_thread.connection = _open(str(self._path), self._busy_seconds)
+            with self._guard:
+                self._opened.append(found)
+        return found
+
+
+_COLLECTION = (
+    "SELECT key, name, metadata, distance, dimension, created_at, updated_at, "
+    "(SELECT count(*) FROM chunks WHERE chunks.collection = collections.key) FROM collections"
+)
+
+
+def _open(path: str, busy_seconds: float) -> apsw.Connection:
+    connection = apsw.Connection(path)
+    connection.set_busy_timeout(int(busy_seconds * 1000))
+    if _one(connection, "PRAGMA application_id", ())[0] not in {0, _APPLICATION}:
+        connection.close()
+        raise FarSideFailed("The file belongs to another program. Name another one.", code="far_side_failed")
+    connection.enable_load_extension(True)
+    connection.load_extension(sqlite_vec.loadable_path())
+    connection.enable_load_extension(False)
+    connection.create_scalar_function("passes", _passes, 3, deterministic=True)
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA journal_mode = WAL")
+    with connection:
+        if _one(connection, "PRAGMA user_version", ())[0] != _SCHEMA_VERSION:
+            connection.execute(statement(ROOM, "sqlite_schema"))
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+    return connection
+
+
+def _passes(*given: Any) -> bool:
+    """Of a filter as JSON, a chunk's metadata as JSON, and its text."""
+    text_of_filter, metadata, text = given
+    return matches(_parsed(text_of_filter), metadata=json.loads(metadata), text=text)
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Where | None:
+    return parse_where(json.loads(text))
+
+
+def _filter(where: Where | None) -> str | None:
+    return None if where is None else json.dumps(written(where))
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except apsw.BusyError as error:
+        raise Unavailable("Another write to the file is still running. Try again in a few seconds.") from error
+    except apsw.Error as error:
+        raise FarSideFailed("The file cannot be read or written; the server's log has the cause.") from error
+
+
+def _found(connection: apsw.Connection, name: str) -> Any:
+    rows = _all(connection, f"{_COLLECTION} WHERE name = :name", {"name": name})
+    if not rows:
+        raise NotFound(f"Collection '{name}' not found", code="collection_not_found")
+    return rows[0]
+
+
+def _found_chunk(connection: apsw.Connection, name: str, chunk_id: str) -> Any:
+    """The collection's key, and the chunk with its vector."""
+    key = _found(connection, name)[0]
+    rows = _all(
+        connection,
+        "SELECT :key, id, text, metadata, embedding FROM chunks LEFT JOIN vectors ON chunk = chunks.key "
+        "WHERE collection = :key AND id = :id",
+        {"key": key, "id": chunk_id},
+    )
+    if not rows:
+        raise NotFound(f"Document '{chunk_id}' not found in collection '{name}'", code="document_not_found")
+    return rows[0]
+
+
+def _store(connection: apsw.Connection, collection: int, chunk: HeldChunk, vector: Vectors) -> None:
+    given = {"collection": collection, "id": chunk.id, "text": chunk.text, "metadata": json.dumps(dict(chunk.metadata))}
+    key = _one(connection, statement(ROOM, "sqlite_upsert"), given)[0]
+    square = float(np.square(vector, dtype=np.float64).sum())
+    connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (key, vector.tobytes(), square))
+
+
+def _vector(chunk: HeldChunk) -> Vectors:
+    if chunk.embedding is None:
+        raise InvalidInput("All documents must include pre-computed embeddings", code="embeddings_required")
+    return np.ascontiguousarray(chunk.embedding, dtype=np.float32)
+
+
+def _collection(row: Any) -> HeldCollection:
+    return HeldCollection(
+        name=row[1],
+        metadata=json.loads(row[2]),
+        distance=row[3],
+        id=str(row[0]),
+        count=row[7],
+        dimension=row[4],
+        created_at=datetime.fromisoformat(row[5]),
+        updated_at=datetime.fromisoformat(row[6]),
+    )
+
+
+def _chunk(row: Any, *, with_embedding: bool) -> HeldChunk:
+    embedding = np.frombuffer(row[3], dtype=np.float32) if with_embedding and row[3] is not None else None
+    return HeldChunk(id=row[0], text=row[1], metadata=json.loads(row[2]), embedding=embedding)
+
+
+def _all(connection: apsw.Connection, sql: str, given: Any) -> list[Any]:
+    return connection.execute(sql, given).fetchall()
+
+
+def _one(connection: apsw.Connection, sql: str, given: Any) -> Any:
+    return _all(connection, sql, given)[0]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()

@@ -1,0 +1,115 @@
+"""Which providers there are: those of the wiring, and those that installed packages bring (A1).
+
+A package brings one by an entry point of the group `ragsite.providers`, whose name is the provider's. One that is
+broken, or whose client is not installed, is listed with the reason and stops none of the others.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, cast
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from core_app.errors import InvalidInput, Unavailable
+from core_app.providers import Capability, ConnectionSettings, Provider
+
+logger = logging.getLogger(__name__)
+
+GROUP = "ragsite.providers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """A provider by its name, usable or not."""
+
+    name: str
+    label: str
+    #: None where it cannot be used; `reason` says why, and what to do.
+    provider: type[Provider] | None
+    reason: str = ""
+
+    @property
+    def capabilities(self) -> list[Capability]:
+        return sorted(self.provider.capabilities) if self.provider else []
+
+    @property
+    def connection_schema(self) -> Mapping[str, Any] | None:
+        """The JSON Schema of its settings, in which secrets are `writeOnly`; None where it cannot be used (A2.1)."""
+        return schema_of(self.provider.settings_model) if self.provider else None
+
+
+def schema_of(model: type[ConnectionSettings]) -> Mapping[str, Any]:
+    """JSON Schema with titles; what is secret is `writeOnly`."""
+    return model.model_json_schema()
+
+
+@cache
+def listed() -> Mapping[str, Listed]:
+    """All providers by name, sorted. Looked for once a process: a package installed later is seen after a restart."""
+    found = {name: _built_in(name, path, extra) for name, (path, extra) in _wired().items()}
+    for point in entry_points(group=GROUP):
+        if point.name in found:
+            logger.error("two providers have one name; the first is used", extra={"provider": point.name})
+            continue
+        found[point.name] = _brought(point)
+    return dict(sorted(found.items()))
+
+
+def provider_named(name: str) -> type[Provider]:
+    """Raises InvalidInput for a name that is not there, and Unavailable for a provider that cannot be used."""
+    one = listed().get(name)
+    if one is None:
+        raise InvalidInput(
+            f"There is no provider '{name[:100]}'. Choose one of {', '.join(listed())}.", code="unknown_provider"
+        )
+    if one.provider is None:
+        raise Unavailable(one.reason, code="provider_not_usable", retry_after_seconds=60)
+    return one.provider
+
+
+def _wired() -> Mapping[str, tuple[str, str]]:
+    """Name to dotted path and the extra that brings its client; empty where it needs none."""
+    return cast("Mapping[str, tuple[str, str]]", import_string(f"{settings.RAGSITE_WIRING}.PROVIDERS"))
+
+
+def _built_in(name: str, path: str, extra: str) -> Listed:
+    try:
+        return _checked(name, import_string(path))
+    except ImportError as error:
+        if extra and isinstance(error, ModuleNotFoundError):
+            reason = f"The provider '{name}' is not installed. Run `script/install base {extra}` and restart."
+            return Listed(name=name, label=name, provider=None, reason=reason)
+        logger.exception("a provider cannot be loaded", extra={"provider": name})
+        return _broken(name)
+
+
+def _brought(point: EntryPoint) -> Listed:
+    try:
+        return _checked(point.name, point.load())
+    except Exception:  # whatever a package does while it is imported
+        logger.exception("a provider cannot be loaded", extra={"provider": point.name})
+        return _broken(point.name)
+
+
+def _broken(name: str) -> Listed:
+    reason = f"The provider '{name}' cannot be loaded; the server's log has the cause."
+    return Listed(name=name, label=name, provider=None, reason=reason)
+
+
+def _checked(name: str, provider: Any) -> Listed:
+    lacking = sorted(part for part in _parts() if not hasattr(provider, part))
+    if lacking:
+        logger.error("a provider lacks parts", extra={"provider": name, "lacks": lacking})
+        return Listed(name=name, label=name, provider=None, reason=f"The provider '{name}' lacks {', '.join(lacking)}.")
+    return Listed(name=name, label=str(provider.label), provider=provider)
+
+
+def _parts() -> Iterator[str]:
+    yield from ("label", "capabilities", "settings_model")
+    yield from (name for name in vars(Provider) if not name.startswith("_") and callable(getattr(Provider, name)))

@@ -1,0 +1,116 @@
+"""The form of a connection, made of its provider's settings model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, get_args, get_origin
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+from unfold.widgets import (  # type: ignore[import-untyped]
+    UnfoldAdminPasswordWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanSwitchWidget,
+)
+
+from connections_app.registry import Listed
+from core_app.errors import InvalidInput
+from core_app.providers import ConnectionSettings
+
+_PREFIX = "setting_"
+_QUIET = {"autocomplete": "off", "spellcheck": "false"}
+#: A browser would fill in the password of the person who logs in here.
+_SECRET = {"autocomplete": "new-password", "spellcheck": "false"}
+
+
+class ProviderForm(forms.Form):
+    """Which kind of system."""
+
+    provider = forms.ChoiceField(label=gettext_lazy("Provider"), widget=UnfoldAdminSelectWidget())
+
+    def __init__(self, *args: Any, providers: list[Listed], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["provider"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [(one.name, one.label) for one in providers if one.provider is not None]
+
+
+class ConnectionForm(forms.Form):
+    """A connection's name, and a field for each of its provider's settings."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name"), max_length=100, widget=UnfoldAdminTextInputWidget(attrs=_QUIET), strip=True
+    )
+
+    def __init__(self, *args: Any, model: type[ConnectionSettings], shown: Mapping[str, Any], **kwargs: Any) -> None:
+        """`shown` is the settings as they are kept, with masks in the places of secrets."""
+        super().__init__(*args, **kwargs)
+        self._model = model
+        for name, info in model.model_fields.items():
+            field = _field(info)
+            field.label = info.title or name
+            field.help_text = info.description or ""
+            value = shown.get(name, None if info.is_required() else info.get_default(call_default_factory=True))
+            field.initial = _lines(value) if isinstance(value, Mapping) else value
+            self.fields[_PREFIX + name] = field
+
+    def settings(self) -> dict[str, Any]:
+        """As the services take them; what was left empty is left out."""
+        found = {}
+        for name in self._model.model_fields:
+            value = self.cleaned_data[_PREFIX + name]
+            if value not in (None, "", {}):
+                found[name] = value
+        return found
+
+    def tell(self, error: InvalidInput) -> None:
+        """Put what the services say at the fields that it is about."""
+        for place, messages in (error.errors or {}).items():
+            field = _PREFIX + place.partition(".")[0]
+            self.add_error(field if field in self.fields else None, messages)
+        if not error.errors:
+            self.add_error("name" if error.code in {"invalid_name", "connection_exists"} else None, error.detail)
+
+
+class HeadersField(forms.CharField):
+    """Lines of `Name: value`; the cleaned value is a mapping."""
+
+    def to_python(self, value: Any) -> Any:
+        found: dict[str, str] = {}
+        for line in str(super().to_python(value) or "").splitlines():
+            name, colon, text = line.partition(":")
+            if line.strip() and not (colon and name.strip()):
+                raise forms.ValidationError(_("Write one 'Name: value' a line."))
+            if line.strip():
+                found[name.strip()] = text.strip()
+        return found
+
+    def run_validators(self, value: Any) -> None:
+        """Each value is checked by the provider's model."""
+
+
+def _field(info: FieldInfo) -> forms.Field:
+    kinds = {info.annotation, *get_args(info.annotation)}
+    if get_origin(info.annotation) is not None and issubclass(get_origin(info.annotation) or object, Mapping):
+        return HeadersField(required=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, **_QUIET}))
+    if SecretStr in kinds:
+        widget = UnfoldAdminPasswordWidget(attrs=_SECRET, render_value=True)
+        return forms.CharField(required=info.is_required(), widget=widget, strip=True)
+    if bool in kinds:
+        return forms.BooleanField(required=False, widget=UnfoldBooleanSwitchWidget())
+    if kinds & {int, float}:
+        number = forms.IntegerField if int in kinds else forms.FloatField
+        return number(required=info.is_required(), widget=UnfoldAdminTextInputWidget(attrs=_QUIET))
+    if str in kinds:
+        return forms.CharField(required=info.is_required(), widget=UnfoldAdminTextInputWidget(attrs=_QUIET))
+    return forms.JSONField(required=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, **_QUIET}))
+
+
+def _lines(value: Mapping[str, Any]) -> str:
+    return "\n".join(f"{name}: {text if isinstance(text, str) else json.dumps(text)}" for name, text in value.items())

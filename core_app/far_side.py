@@ -1,0 +1,181 @@
+"""Asking another server for JSON: bounded in time and size, tried again only where that does no harm."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+import httpx
+
+from core_app.errors import InvalidInput
+from core_app.retrying import MOST_TRIES, PassingFailure, with_retry
+
+#: The rest is not mended by asking again.
+_WORTH_ANOTHER_TRY = {429, 502, 503, 504}
+#: Longer than that nobody waits for another try, whatever `Retry-After` says.
+_LONGEST_WAIT_SECONDS = 2.0
+_LONGEST_REASON = 300
+
+
+class FarSideError(Exception):
+    """The server did not do what was asked; the text is for the log and holds no address and no key."""
+
+    #: Whether no connection came about.
+    is_unreachable = False
+
+    def __init__(self, reason: str, *, status: int = 0, said: str = "", code: str = "", is_slow: bool = False) -> None:
+        super().__init__(reason)
+        #: As it answered; 0 where it did not.
+        self.status = status
+        #: Its own sentence and word for what is wrong, as Ragsite's errors have them; empty where it has none.
+        self.said = said
+        self.code = code
+        self.is_slow = is_slow
+
+
+class _Passing(FarSideError, PassingFailure):
+    """What may go well the next time."""
+
+    def __init__(
+        self, reason: str, *, status: int = 0, said: str = "", code: str = "", retry_after: float = 0.0
+    ) -> None:
+        super().__init__(reason, status=status, said=said, code=code)
+        self.retry_after = retry_after
+
+
+class _Unreachable(_Passing):
+    is_unreachable = True
+
+
+class FarSide:
+    """One server. May be used by several threads."""
+
+    def __init__(
+        self, *, base_url: str, headers: Mapping[str, str], timeout_seconds: float, largest_answer: int, what: str
+    ) -> None:
+        """`timeout_seconds` bounds each request; `headers` are sent with each, to this address only.
+
+        `what` is its name in sentences, such as "reranking service". Raises InvalidInput where an address or a header
+        is none.
+        """
+        self._timeout_seconds = timeout_seconds
+        self._largest_answer = largest_answer
+        self._client = httpx.Client(
+            base_url=_base(base_url, what), headers=_headers(headers, what), follow_redirects=False
+        )
+
+    def close(self) -> None:
+        self._client.close()
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Mapping[str, Any] | None = None,
+        params: Mapping[str, str] | None = None,
+        seconds: float | None = None,
+        is_repeatable: bool,
+    ) -> Mapping[str, Any]:
+        """The JSON object that it answers. Raises FarSideError.
+
+        Tried up to three times where `is_repeatable`: where asking twice changes nothing more than asking once.
+        """
+        bound = self._timeout_seconds if seconds is None else min(seconds, self._timeout_seconds)
+        if not is_repeatable:
+            return self._ask(method, path, body, params, bound)
+        return with_retry(lambda _: self._ask(method, path, body, params, bound), seconds=MOST_TRIES * bound)
+
+    def _ask(
+        self, method: str, path: str, body: Mapping[str, Any] | None, params: Mapping[str, str] | None, seconds: float
+    ) -> Mapping[str, Any]:
+        deadline = time.monotonic() + seconds
+        # What is compressed could be of any size when it is not.
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        try:
+            with self._client.stream(
+                method, path, json=body, params=params, headers=headers, timeout=seconds
+            ) as response:
+                content = b"".join(self._bounded(response, deadline))
+        except (httpx.ReadTimeout, httpx.WriteTimeout) as error:
+            # It may be at work still: asked again it would have twice as much to do.
+            raise FarSideError(_transport_reason(error), is_slow=True) from None
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise _Unreachable(_transport_reason(error)) from None
+        except httpx.TransportError as error:
+            raise _Passing(_transport_reason(error)) from None
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ValueError) as error:
+            raise FarSideError(f"the request could not be made ({type(error).__name__})") from None
+        if not response.is_success:
+            raise _refusal(response, content)
+        return _json_object(content)
+
+    def _bounded(self, response: httpx.Response, deadline: float) -> Iterator[bytes]:
+        """The body's pieces. Raises FarSideError where it is too large, too slow, or compressed."""
+        status = response.status_code
+        if response.headers.get("Content-Encoding", "identity") != "identity":
+            raise FarSideError("the answer is compressed, which was not asked for", status=status)
+        arrived = 0
+        for piece in response.iter_raw():
+            arrived += len(piece)
+            if arrived > self._largest_answer:
+                raise FarSideError(f"the answer is larger than {self._largest_answer} bytes", status=status)
+            if time.monotonic() > deadline:
+                raise FarSideError("the answer took too long", status=status, is_slow=True)
+            yield piece
+
+
+def _json_object(content: bytes) -> Mapping[str, Any]:
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        raise FarSideError("the answer is not JSON") from None
+    if not isinstance(value, dict):
+        raise FarSideError("the answer is no JSON object")
+    return value
+
+
+def _refusal(response: httpx.Response, content: bytes) -> FarSideError:
+    """What the server says of itself is quoted in one short line."""
+    said: Mapping[str, Any] = {}
+    with suppress(FarSideError):
+        said = _json_object(content)
+    detail = _line(str(said.get("detail") or ""))
+    code = _line(str(said.get("code") or ""))
+    asked = response.headers.get("Retry-After", "")
+    wait_seconds = float(asked) if asked.isascii() and asked.isdigit() and len(asked) < 10 else 0.0
+    status = response.status_code
+    reason = f"it answered {status}" + (f": {detail}" if detail else "")
+    if status in _WORTH_ANOTHER_TRY and wait_seconds <= _LONGEST_WAIT_SECONDS:
+        return _Passing(reason, status=status, said=detail, code=code, retry_after=wait_seconds)
+    return FarSideError(reason, status=status, said=detail, code=code)
+
+
+def _line(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text[:_LONGEST_REASON])
+
+
+def _transport_reason(error: httpx.TransportError) -> str:
+    """A failed connection says why; the words of other failures may quote what was sent."""
+    said = f": {error}"[:_LONGEST_REASON] if isinstance(error, httpx.ConnectError) else ""
+    return f"{type(error).__name__}{said}"
+
+
+def _base(url: str, what: str) -> httpx.URL:
+    try:
+        base = httpx.URL(url)
+    except httpx.InvalidURL:
+        base = httpx.URL("")
+    if base.scheme not in {"http", "https"} or not base.host:
+        raise InvalidInput(f"The address of a {what} starts with http:// or https:// and names a host.")
+    return base
+
+
+def _headers(headers: Mapping[str, str], what: str) -> dict[str, str]:
+    for name, value in headers.items():
+        if not (name.isascii() and value.isascii() and name.isprintable() and value.isprintable()):
+            raise InvalidInput(f"A header of a {what} holds a character that headers cannot have.")
+    return dict(headers)

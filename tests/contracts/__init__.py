@@ -1,0 +1,1 @@
+"""One suite that every provider passes, each on the real thing."""

@@ -1,0 +1,56 @@
+"""The providers, each connected to a real service of its kind."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_django.live_server_helper import LiveServer
+
+from connections_app.providers.remote import RemoteProvider, RemoteSettings
+from core_app.ports import DistanceName
+from core_app.providers import HeldCollection, Provider
+
+PROVIDERS = ["remote", "sqlite"]
+
+
+@pytest.fixture(params=PROVIDERS)
+def provider(request: pytest.FixtureRequest) -> Iterator[Provider]:
+    """Empty, but for what others may hold there."""
+    connected: Provider = request.getfixturevalue(f"{request.param}_provider")
+    yield connected
+    connected.close()
+
+
+@pytest.fixture
+def remote_provider(live_server: LiveServer) -> Provider:
+    """Another Ragsite, over HTTP."""
+    return RemoteProvider(RemoteSettings(url=live_server.url))
+
+
+@pytest.fixture
+def sqlite_provider(tmp_path: Path, settings: Any) -> Provider:
+    """A file of its own."""
+    sqlite = pytest.importorskip("connections_app.providers.sqlite", reason="the extra `sqlite` is not installed")
+    settings.DATA_DIR = tmp_path
+    made: Provider = sqlite.SqliteProvider(sqlite.SqliteSettings(file="contract.db"))
+    return made
+
+
+@pytest.fixture
+def collection(provider: Provider) -> Iterator[Callable[..., HeldCollection]]:
+    """Makes collections of that provider, which are gone after the test."""
+    made: list[str] = []
+
+    def make(metadata: Mapping[str, Any] | None = None, distance: DistanceName = "cosine") -> HeldCollection:
+        name = f"contract-{uuid.uuid4().hex[:12]}"
+        one = provider.create_collection(name=name, metadata=metadata or {}, distance=distance)
+        made.append(name)
+        return one
+
+    yield make
+    for name in made:
+        provider.delete_collection(name=name)

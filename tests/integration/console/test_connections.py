@@ -1,0 +1,120 @@
+"""Connections in the console: made of a provider's settings model, for whoever runs the whole server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from access_app.models import User
+from connections_app.models import Connection
+from connections_app.opening import close_all
+from connections_app.sealing import unseal
+from connections_app.secret_settings import MASK
+
+pytestmark = pytest.mark.django_db
+LIST = "/admin/connections/connection/"
+#: Nothing listens there.
+FIELDS = {"name": "far", "setting_url": "http://127.0.0.1:9", "setting_api_key": "rs_s3cret", "provider": "remote"}
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    close_all()
+
+
+@pytest.fixture
+def made(admin_client: Client) -> Connection:
+    answer = admin_client.post(f"{LIST}add/", {**FIELDS, "setting_headers": "X-One: hidden"})
+    assert answer.status_code == 302, answer.content
+    return Connection.objects.get()
+
+
+def text(answer: Any) -> str:
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def test_the_provider_is_chosen_first(admin_client: Client) -> None:
+    assert "Remote server" in text(admin_client.get(f"{LIST}add/"))
+    asked = text(admin_client.get(f"{LIST}add/?provider=remote"))
+    assert 'name="setting_url"' in asked
+    assert 'type="password"' in asked
+    assert 'name="setting_file"' in text(admin_client.get(f"{LIST}add/?provider=sqlite"))
+    assert 'name="setting_' not in text(admin_client.get(f"{LIST}add/?provider=nowhere"))
+
+
+def test_it_is_made_tested_and_shown_without_its_secrets(admin_client: Client, made: Connection) -> None:
+    assert unseal(made.secrets or b"") == {"api_key": "rs_s3cret", "headers": {"X-One": "hidden"}}
+    page = text(admin_client.get(f"{LIST}{made.pk}/change/"))
+    assert "cannot be reached" in page, "a new connection is tested at once"
+    assert "s3cret" not in page
+    assert "hidden:" not in page
+    assert f"X-One: {MASK}" in page
+    assert "far" in text(admin_client.get(LIST))
+    tested = admin_client.post(f"{LIST}{made.pk}/test/", follow=True)
+    assert "cannot be reached" in text(tested)
+
+
+def test_saving_the_form_as_it_was_keeps_the_secrets(admin_client: Client, made: Connection) -> None:
+    fields = {**FIELDS, "setting_api_key": MASK, "setting_headers": f"X-One: {MASK}", "setting_timeout_seconds": "5"}
+    assert admin_client.post(f"{LIST}{made.pk}/change/", {**fields, "name": "near"}).status_code == 302
+    made.refresh_from_db()
+    assert (made.name, made.settings["timeout_seconds"]) == ("near", 5)
+    assert unseal(made.secrets or b"")["api_key"] == "rs_s3cret"
+    moved = text(admin_client.post(f"{LIST}{made.pk}/change/", {**fields, "setting_url": "https://evil.example.org"}))
+    assert "must be entered again" in moved
+    made.refresh_from_db()
+    assert made.settings["url"] == FIELDS["setting_url"]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"setting_url": "file:///etc/passwd"}, "String should match pattern"),
+        ({"setting_headers": "no colon"}, "a line."),
+        ({"setting_timeout_seconds": "-1"}, "greater than 0"),
+        ({"name": "a b"}, "A connection&#x27;s name has"),
+        ({"name": ""}, "This field is required."),
+    ],
+)
+def test_what_cannot_be_is_told_at_its_field(admin_client: Client, more: dict[str, str], said: str) -> None:
+    assert said in text(admin_client.post(f"{LIST}add/", {**FIELDS, **more}))
+    assert not Connection.objects.exists()
+
+
+def test_it_is_removed_once_that_was_confirmed(admin_client: Client, made: Connection) -> None:
+    assert "Remove this connection" in text(admin_client.get(f"{LIST}{made.pk}/delete/"))
+    assert admin_client.post(f"{LIST}{made.pk}/delete/").status_code == 302
+    assert not Connection.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("group", "patterns", "status"), [("operator", ["*"], 200), ("operator", ["docs"], 403), ("editor", ["*"], 403)]
+)
+def test_only_who_runs_the_whole_server_sees_them(
+    client: Client, made: Connection, group: str, patterns: list[str], status: int
+) -> None:
+    user = User.objects.create_user("kim", password="p", is_staff=True)
+    role = Group.objects.get(built_in__role=group)
+    user.groups.add(role)
+    role.reach.collections = patterns
+    role.reach.save()
+    client.force_login(user)
+    assert client.get(f"{LIST}add/").status_code == status
+    assert client.post(f"{LIST}{made.pk}/test/").status_code in ({302} if status == 200 else {403, 404})
+    listed = client.get(LIST)
+    assert ("far" in listed.content.decode()) == (status == 200)
+
+
+def test_the_list_takes_few_statements(
+    admin_client: Client, made: Connection, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    call: Callable[[str], Any] = admin_client.get
+    with django_assert_max_num_queries(8):
+        text(call(LIST))

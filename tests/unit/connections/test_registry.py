@@ -1,0 +1,75 @@
+"""A1: providers are found by name; one that is broken stops none of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import pytest
+
+from connections_app import registry
+from connections_app.providers.remote import RemoteProvider
+from connections_app.registry import listed, provider_named
+from core_app.errors import InvalidInput, Unavailable
+from ragsite import wiring
+
+
+class Lacking:
+    """Has a name and nothing else."""
+
+    label = "Lacking"
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    listed.cache_clear()
+    yield
+    listed.cache_clear()
+
+
+def brings(monkeypatch: pytest.MonkeyPatch, **points: str) -> None:
+    found = [EntryPoint(name=name, value=value, group=registry.GROUP) for name, value in points.items()]
+    monkeypatch.setattr(registry, "entry_points", lambda group: found if group == registry.GROUP else [])
+
+
+def test_a_1_2_the_built_in_ones_are_listed_with_capabilities_and_schema() -> None:
+    remote = listed()["remote"]
+    assert remote.provider is RemoteProvider
+    assert {"collections", "search", "metadata_filtering"} <= set(remote.capabilities)
+    schema: Any = remote.connection_schema
+    assert schema["properties"]["url"]["title"] == "Address"
+    secret = schema["properties"]["api_key"]["anyOf"][0]
+    assert (secret["format"], secret["writeOnly"]) == ("password", True)
+
+
+def test_a_1_1_a_package_brings_one_by_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    brings(monkeypatch, another="connections_app.providers.remote:RemoteProvider")
+    assert provider_named("another") is RemoteProvider
+
+
+def test_a_1_3_broken_ones_are_listed_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    brings(
+        monkeypatch,
+        nowhere="no_such_module:Provider",
+        lacking="tests.unit.connections.test_registry:Lacking",
+        remote="no_such_module:Provider",
+    )
+    found = listed()
+    assert found["remote"].provider is RemoteProvider, "a package does not take the name of one that is there"
+    assert found["nowhere"].provider is None
+    assert "no_such_module" not in found["nowhere"].reason
+    assert "health_check" in found["lacking"].reason
+    with pytest.raises(Unavailable):
+        provider_named("nowhere")
+
+
+def test_a_1_3_one_whose_client_is_missing_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    brings(monkeypatch)
+    monkeypatch.setattr(wiring, "PROVIDERS", {"chroma": ("no_such_module.Provider", "no_such_module")})
+    assert "script/install base no_such_module" in listed()["chroma"].reason
+
+
+def test_a_1_3_an_unknown_name_is_told_with_the_known_ones() -> None:
+    with pytest.raises(InvalidInput, match="remote"):
+        provider_named("qdrant")
