@@ -27,5 +27,4 @@ def allowed_path(text: str) -> Path:
             "the folder above it to Security:ConnectionFolders.",
             code="invalid_path",
         )
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path

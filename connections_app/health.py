@@ -11,11 +11,14 @@ from django.utils import timezone
 from connections_app.models import Connection
 from connections_app.opening import opened
 from core_app.errors import RagsiteError
+from core_app.health import Check, State
 from core_app.providers import ProviderHealth
 
 logger = logging.getLogger(__name__)
 
 SECONDS = 8.0
+#: On the page of the server's health; more are in the list.
+_CHECKED = 20
 _AT_A_TIME = 8
 _pool = ThreadPoolExecutor(max_workers=_AT_A_TIME, thread_name_prefix="connection-health")
 
@@ -32,6 +35,21 @@ def health_of(*, connections: Sequence[Connection]) -> list[ProviderHealth]:
             one.cancel()
             found.append(_unhealthy("It did not say how it is in time."))
     return found
+
+
+def check_connections() -> list[tuple[Connection, Check]]:
+    """Each connection and how its service does."""
+    connections = list(Connection.objects.order_by("name")[:_CHECKED])
+    found = health_of(connections=connections)
+    return [(one, _check(one, health)) for one, health in zip(connections, found, strict=True)]
+
+
+def _check(connection: Connection, health: ProviderHealth) -> Check:
+    docs = "connections.md"
+    if health.is_healthy:
+        return Check(part="connection", state=State.GOOD, says="Its service answers.", docs=docs)
+    cure = "Test the connection and mend its settings, or look after the service it leads to."
+    return Check(part="connection", state=State.BAD, says=health.error, cure=cure, docs=docs)
 
 
 def _health(connection: Connection) -> ProviderHealth:

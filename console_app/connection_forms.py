@@ -55,7 +55,8 @@ class ConnectionForm(forms.Form):
         for name, info in model.model_fields.items():
             field = _field(info)
             field.label = info.title or name
-            field.help_text = info.description or ""
+            # Written for the docs, too, where these set code apart.
+            field.help_text = (info.description or "").replace("`", "")
             value = shown.get(name, None if info.is_required() else info.get_default(call_default_factory=True))
             field.initial = _lines(value) if isinstance(value, Mapping) else value
             self.fields[_PREFIX + name] = field

@@ -11,6 +11,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from collections_app.health import check_database, check_stores
+from connections_app.health import check_connections
+from connections_app.models import Connection
 from console_app.permissions import may
 from core_app.health import MODEL_CHECKS, Check, State
 from ingest_app.health import check_broker_and_workers, check_queue
@@ -69,12 +71,25 @@ class HealthRow:
 def health_rows(request: HttpRequest) -> list[HealthRow]:
     """All parts, the troubled first. Takes some seconds where the broker is slow."""
     checks = [check_database(), check_stores(), check_queue(), *(check() for check in MODEL_CHECKS)]
-    return in_order([_row(request, check) for check in [*checks, *check_broker_and_workers()]])
+    rows = [_row(request, check) for check in [*checks, *check_broker_and_workers()]]
+    if may(request.user, "view_connections", Connection()):
+        rows += [_connection_row(connection, check) for connection, check in check_connections()]
+    return in_order(rows)
 
 
 def in_order(rows: Sequence[HealthRow]) -> list[HealthRow]:
     """By urgency; those of one state as they were checked."""
     return sorted(rows, key=lambda row: _URGENCY.index(row.check.state))
+
+
+def _connection_row(connection: Connection, check: Check) -> HealthRow:
+    return HealthRow(
+        check=check,
+        name=_("Connection %(name)s") % {"name": connection.name},
+        word=str(WORDS[check.state]),
+        tone=TONES[check.state],
+        url=reverse("admin:connections_connection_change", args=[connection.pk]),
+    )
 
 
 def _row(request: HttpRequest, check: Check) -> HealthRow:

@@ -7,17 +7,16 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Annotated, Any, ClassVar, cast
 
 import apsw
 import numpy as np
-import sqlite_vec  # type: ignore[import-untyped]
 from django.utils import timezone
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from connections_app.finishing import distinct_values, merged
 from connections_app.folders import allowed_path
+from connections_app.providers.sqlite_file import ROOM, all_rows, one_row, opened, told
 from core_app.errors import Conflict, FarSideFailed, InvalidInput, NotFound, Unavailable
 from core_app.ports import DistanceName, Vectors
 from core_app.providers import (
@@ -33,12 +32,7 @@ from core_app.providers import (
 )
 from core_app.similarity import similarity
 from core_app.sql import statement
-from core_app.where import Where, matches, parse_where, written
-
-ROOM = "connections_app"
-_SCHEMA_VERSION = 1
-#: SQLite's `application_id` of our files ("RagS"): a file of something else is left alone.
-_APPLICATION = 0x52616753
+from core_app.where import Where, written
 
 
 class SqliteSettings(ConnectionSettings):
@@ -56,6 +50,15 @@ class SqliteSettings(ConnectionSettings):
     busy_seconds: Annotated[float, Field(gt=0, le=60)] = Field(
         5.0, title="Patience", description="Seconds to wait for another write to the file."
     )
+
+    @field_validator("file")
+    @classmethod
+    def _lies_where_it_may(cls, value: str) -> str:
+        try:
+            allowed_path(value)
+        except InvalidInput as error:
+            raise ValueError(error.detail.rstrip(".")) from None
+        return value
 
 
 class SqliteProvider:
@@ -92,7 +95,7 @@ class SqliteProvider:
         now = timezone.now()
         try:
             with self._read() as connection:
-                collections, chunks = _one(
+                collections, chunks = one_row(
                     connection, "SELECT (SELECT count(*) FROM collections), (SELECT count(*) FROM chunks)", {}
                 )
         except (FarSideFailed, Unavailable) as error:
@@ -103,8 +106,8 @@ class SqliteProvider:
     def list_collections(self, *, limit: int | None, offset: int) -> HeldCollections:
         with self._read() as connection:
             asked = {"limit": -1 if limit is None else limit, "offset": offset}
-            rows = _all(connection, f"{_COLLECTION} ORDER BY name LIMIT :limit OFFSET :offset", asked)
-            total = _one(connection, "SELECT count(*) FROM collections", {})[0]
+            rows = all_rows(connection, f"{_COLLECTION} ORDER BY name LIMIT :limit OFFSET :offset", asked)
+            total = one_row(connection, "SELECT count(*) FROM collections", {})[0]
         return HeldCollections(collections=[_collection(row) for row in rows], total=total)
 
     def get_collection(self, *, name: str) -> HeldCollection:
@@ -114,7 +117,7 @@ class SqliteProvider:
     def create_collection(self, *, name: str, metadata: Mapping[str, Any], distance: DistanceName) -> HeldCollection:
         now = _now()
         with self._write() as connection:
-            if _all(connection, f"{_COLLECTION} WHERE name = :name", {"name": name}):
+            if all_rows(connection, f"{_COLLECTION} WHERE name = :name", {"name": name}):
                 raise Conflict(f"Collection '{name}' already exists.", code="collection_exists")
             connection.execute(
                 "INSERT INTO collections (name, metadata, distance, created_at, updated_at) "
@@ -191,17 +194,19 @@ class SqliteProvider:
         with self._read() as connection:
             asked = {"collection": _found(connection, name)[0], "filter": _filter(where)}
             page = {"limit": limit, "offset": offset, "vectors": with_embeddings}
-            rows = _all(connection, statement(ROOM, "sqlite_list"), {**asked, **page})
+            rows = all_rows(connection, statement(ROOM, "sqlite_list"), {**asked, **page})
             counted = (
                 "SELECT count(*) FROM chunks WHERE collection = :collection "
                 "AND (:filter IS NULL OR passes(:filter, metadata, text))"
             )
-            total = _one(connection, counted, asked)[0]
+            total = one_row(connection, counted, asked)[0]
         return HeldChunks(chunks=[_chunk(row, with_embedding=with_embeddings) for row in rows], total=total)
 
     def metadata_values(self, *, name: str, key: str) -> HeldValues:
         with self._read() as connection:
-            rows = _all(connection, "SELECT metadata FROM chunks WHERE collection = ?", (_found(connection, name)[0],))
+            rows = all_rows(
+                connection, "SELECT metadata FROM chunks WHERE collection = ?", (_found(connection, name)[0],)
+            )
         return distinct_values(json.loads(metadata).get(key) for (metadata,) in rows)
 
     def delete_chunks(self, *, name: str, ids: Sequence[str] | None, where: Where | None) -> int:
@@ -236,7 +241,7 @@ class SqliteProvider:
             asked = np.asarray(query, dtype=np.float32)
             given = {"query": asked.tobytes(), "square": float(np.square(asked, dtype=np.float64).sum())}
             given |= {"collection": found[0], "distance": distance, "filter": _filter(where), "limit": limit}
-            rows = _all(connection, statement(ROOM, "sqlite_nearest"), given)
+            rows = all_rows(connection, statement(ROOM, "sqlite_nearest"), given)
         return [
             NearChunk(
                 chunk=_chunk((*row[:3], None), with_embedding=False),
@@ -249,7 +254,7 @@ class SqliteProvider:
     @contextmanager
     def _read(self) -> Iterator[apsw.Connection]:
         """In one snapshot."""
-        with _told():
+        with told():
             connection = self._connection()
             connection.execute("BEGIN")
             try:
@@ -260,7 +265,7 @@ class SqliteProvider:
     @contextmanager
     def _write(self) -> Iterator[apsw.Connection]:
         """All of it or nothing."""
-        with _told():
+        with told():
             connection = self._connection()
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -273,7 +278,7 @@ class SqliteProvider:
     def _connection(self) -> apsw.Connection:
         found: apsw.Connection | None = getattr(self._of_thread, "connection", None)
         if found is None:
-            found = self._of_thread.connection = _open(str(self._path), self._busy_seconds)
+            found = self._of_thread.connection = opened(str(self._path), self._busy_seconds)
             with self._guard:
                 self._opened.append(found)
         return found
@@ -285,52 +290,12 @@ _COLLECTION = (
 )
 
 
-def _open(path: str, busy_seconds: float) -> apsw.Connection:
-    connection = apsw.Connection(path)
-    connection.set_busy_timeout(int(busy_seconds * 1000))
-    if _one(connection, "PRAGMA application_id", ())[0] not in {0, _APPLICATION}:
-        connection.close()
-        raise FarSideFailed("The file belongs to another program. Name another one.", code="far_side_failed")
-    connection.enable_load_extension(True)
-    connection.load_extension(sqlite_vec.loadable_path())
-    connection.enable_load_extension(False)
-    connection.create_scalar_function("passes", _passes, 3, deterministic=True)
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA journal_mode = WAL")
-    with connection:
-        if _one(connection, "PRAGMA user_version", ())[0] != _SCHEMA_VERSION:
-            connection.execute(statement(ROOM, "sqlite_schema"))
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-    return connection
-
-
-def _passes(*given: Any) -> bool:
-    """Of a filter as JSON, a chunk's metadata as JSON, and its text."""
-    text_of_filter, metadata, text = given
-    return matches(_parsed(text_of_filter), metadata=json.loads(metadata), text=text)
-
-
-@lru_cache(maxsize=64)
-def _parsed(text: str) -> Where | None:
-    return parse_where(json.loads(text))
-
-
 def _filter(where: Where | None) -> str | None:
     return None if where is None else json.dumps(written(where))
 
 
-@contextmanager
-def _told() -> Iterator[None]:
-    try:
-        yield
-    except apsw.BusyError as error:
-        raise Unavailable("Another write to the file is still running. Try again in a few seconds.") from error
-    except apsw.Error as error:
-        raise FarSideFailed("The file cannot be read or written; the server's log has the cause.") from error
-
-
 def _found(connection: apsw.Connection, name: str) -> Any:
-    rows = _all(connection, f"{_COLLECTION} WHERE name = :name", {"name": name})
+    rows = all_rows(connection, f"{_COLLECTION} WHERE name = :name", {"name": name})
     if not rows:
         raise NotFound(f"Collection '{name}' not found", code="collection_not_found")
     return rows[0]
@@ -339,7 +304,7 @@ def _found(connection: apsw.Connection, name: str) -> Any:
 def _found_chunk(connection: apsw.Connection, name: str, chunk_id: str) -> Any:
     """The collection's key, and the chunk with its vector."""
     key = _found(connection, name)[0]
-    rows = _all(
+    rows = all_rows(
         connection,
         "SELECT :key, id, text, metadata, embedding FROM chunks LEFT JOIN vectors ON chunk = chunks.key "
         "WHERE collection = :key AND id = :id",
@@ -352,7 +317,7 @@ def _found_chunk(connection: apsw.Connection, name: str, chunk_id: str) -> Any:
 
 def _store(connection: apsw.Connection, collection: int, chunk: HeldChunk, vector: Vectors) -> None:
     given = {"collection": collection, "id": chunk.id, "text": chunk.text, "metadata": json.dumps(dict(chunk.metadata))}
-    key = _one(connection, statement(ROOM, "sqlite_upsert"), given)[0]
+    key = one_row(connection, statement(ROOM, "sqlite_upsert"), given)[0]
     square = float(np.square(vector, dtype=np.float64).sum())
     connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (key, vector.tobytes(), square))
 
@@ -379,14 +344,6 @@ def _collection(row: Any) -> HeldCollection:
 def _chunk(row: Any, *, with_embedding: bool) -> HeldChunk:
     embedding = np.frombuffer(row[3], dtype=np.float32) if with_embedding and row[3] is not None else None
     return HeldChunk(id=row[0], text=row[1], metadata=json.loads(row[2]), embedding=embedding)
-
-
-def _all(connection: apsw.Connection, sql: str, given: Any) -> list[Any]:
-    return connection.execute(sql, given).fetchall()
-
-
-def _one(connection: apsw.Connection, sql: str, given: Any) -> Any:
-    return _all(connection, sql, given)[0]
 
 
 def _now() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,6 +102,16 @@ def test_what_cannot_be_is_told_and_nothing_is_kept(client: Client, more: Any, s
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert b"s3cret" not in answer.content
     assert Connection.objects.count() == 1
+
+
+@pytest.mark.parametrize("file", ["../secret_key", "/etc/passwd", ".", "a/../../b", "", "link/x"])
+def test_a_file_lies_in_a_folder_of_connections(client: Client, settings: Any, tmp_path: Path, file: str) -> None:
+    settings.DATA_DIR = tmp_path
+    (tmp_path / "connections").mkdir()
+    (tmp_path / "connections" / "link").symlink_to("/etc")
+    answer = make(client, provider="sqlite", settings={"file": file})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_settings")
+    assert str(tmp_path) not in answer.json()["detail"]
 
 
 def test_a_key_that_is_gone_is_told(client: Client, settings: Any) -> None:

@@ -112,6 +112,13 @@ def test_only_who_runs_the_whole_server_sees_them(
     assert ("far" in listed.content.decode()) == (status == 200)
 
 
+def test_home_tells_how_its_service_is(admin_client: Client, made: Connection) -> None:
+    page = text(admin_client.get("/admin/collections/collection/home/health/"))
+    assert "Connection far" in page
+    assert "cannot be reached" in page
+    assert f"{LIST}{made.pk}/change/" in page
+
+
 def test_the_list_takes_few_statements(
     admin_client: Client, made: Connection, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
