@@ -18,7 +18,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
 from collections_app.models import Document
-from ingest_app.cures import UNKNOWN, cure_of
+from ingest_app.cures import cure_of
 
 register = template.Library()
 
@@ -81,7 +81,7 @@ def ago(at: datetime.datetime) -> str:
 @register.filter
 def cure(code: str) -> str:
     """What helps against a failure of this code."""
-    return cure_of(code) if code else UNKNOWN
+    return cure_of(code or "unknown")
 
 
 def _readable(value: Any) -> str:
