@@ -73,4 +73,5 @@ def check_stores() -> Check:
                 cure=_("Configure it again, or delete these collections."),
                 docs=docs,
             )
-    return Check(part=part, state=State.GOOD, says=f"In use: {', '.join(names) or 'none yet'}.", docs=docs)
+    says = _("In use: %(names)s.") % {"names": ", ".join(names)} if names else _("None is in use yet.")
+    return Check(part=part, state=State.GOOD, says=says, docs=docs)

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 #: The name of one and of several.
 NAMES: Mapping[str, tuple[Promise, Promise]] = MappingProxyType(
     {
+        "access.ApiKey": (_("API key"), _("API keys")),
         "collections.Collection": (_("collection"), _("collections")),
         "collections.Document": (_("document"), _("documents")),
         "collections.Chunk": (_("chunk"), _("chunks")),
@@ -34,6 +35,9 @@ FIELDS: Mapping[str, Promise] = MappingProxyType(
         "search.TestCase.name": _("name"),
         "search.QueryLog.mode": _("mode"),
         "access.ApiKey.name": _("name"),
+        "access.ApiKey.prefix": _("prefix"),
+        "access.ApiKey.last_used_at": _("last used at"),
+        "access.ApiKey.expires_at": _("expires at"),
     }
 )
 

@@ -6,6 +6,7 @@ import uuid
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from collections_app.models import Collection
 
@@ -52,7 +53,7 @@ class Connector(models.Model):
     def __str__(self) -> str:
         if self.location:
             return f"{self.location}#{self.branch}" if self.branch else self.location
-        return "1 address" if len(self.urls) == 1 else f"{len(self.urls)} addresses"
+        return ngettext("%(count)s address", "%(count)s addresses", len(self.urls)) % {"count": len(self.urls)}
 
 
 class Job(models.Model):
