@@ -48,3 +48,8 @@ LANGUAGE_NAMES: Mapping[str, Promise] = MappingProxyType(
         "yiddish": _("Yiddish"),
     }
 )
+
+
+def language_name(name: str) -> str:
+    """A language in the language of the request."""
+    return str(LANGUAGE_NAMES.get(name, name.capitalize()))

@@ -18,6 +18,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
 from collections_app.models import Document
+from console_app import language_names
 from ingest_app.cures import cure_of
 
 register = template.Library()
@@ -76,6 +77,12 @@ def ago(at: datetime.datetime) -> str:
     # In Django's words for what is past: in other languages they differ from those for a time by itself.
     since = timesince(at, depth=1, time_strings=NaturalTimeFormatter.past_substrings)
     return _("just now") if since.startswith("0") else _("%(delta)s ago") % {"delta": since}
+
+
+@register.filter
+def language_name(name: str) -> str:
+    """A language of texts, as people call it."""
+    return language_names.language_name(name)
 
 
 @register.filter
