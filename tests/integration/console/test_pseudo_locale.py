@@ -54,7 +54,7 @@ class Pseudo(trans_real.DjangoTranslation):
 @pytest.fixture
 def pseudo(settings: LazySettings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.LANGUAGES = [("en", "English"), ("eo", "Pseudo")]
-    monkeypatch.setitem(trans_real._translations, "eo", Pseudo("eo"))
+    monkeypatch.setitem(vars(trans_real)["_translations"], "eo", Pseudo("eo"))
 
 
 class Page(HTMLParser):
