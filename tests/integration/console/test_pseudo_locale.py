@@ -124,6 +124,22 @@ def test_no_page_has_words_that_cannot_be_translated(login: Login, pseudo: None)
     assert found == {}
 
 
+@pytest.mark.django_db
+def test_the_api_stays_in_english(login: Login, pseudo: None) -> None:
+    rows = make_rows(name=NAME, text=TEXT)
+    root = login(superuser=True)
+    for path in (
+        f"/api/rag/jobs/{rows.job.pk}",
+        "/api/rag/jobs",
+        "/collections",
+        "/collections/nowhere",
+        "/health/ready",
+    ):
+        answer = root.get(path, headers={"Accept-Language": "eo"})
+        assert answer.content == root.get(path).content, path
+        assert "⟦" not in answer.content.decode(), path
+
+
 @pytest.mark.parametrize(
     ("html", "found"),
     [
