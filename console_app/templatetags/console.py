@@ -80,8 +80,8 @@ def ago(at: datetime.datetime) -> str:
 
 
 @register.filter
-def language_name(name: str) -> str:
-    """A language of texts, as people call it."""
+def text_language(name: str) -> str:
+    """A language of texts, as people call it; `language_name` is Django's own, for its codes."""
     return language_names.language_name(name)
 
 
