@@ -10,15 +10,16 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
 
 
 class Door(TextChoices):
     """How a change came in."""
 
-    CONSOLE = "console", "Console"
-    API = "api", "API"
-    CLI = "cli", "Command line"
-    TASK = "task", "Task"
+    CONSOLE = "console", _("Console")
+    API = "api", _("API")
+    CLI = "cli", _("Command line")
+    TASK = "task", _("Task")
 
 
 #: Whoever asks without a key and without a user, as far as it is known.

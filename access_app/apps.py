@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
+from django.utils.translation import gettext_lazy as _
 
 
 class AccessConfig(AppConfig):
     name = "access_app"
     label = "access"
-    verbose_name = "Access"
+    verbose_name = _("Access")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

@@ -6,6 +6,7 @@ from django.contrib.auth.models import AbstractUser, Group
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from access_app.acting import Door
 
@@ -56,11 +57,11 @@ class BuiltInGroup(models.Model):
 class Verb(models.TextChoices):
     """What a key allows; every view names the one it needs."""
 
-    READ = "read", "Read"
-    SEARCH = "search", "Search"
-    WRITE = "write", "Write"
-    DELETE = "delete", "Delete"
-    ADMIN = "admin", "Administer"
+    READ = "read", _("Read")
+    SEARCH = "search", _("Search")
+    WRITE = "write", _("Write")
+    DELETE = "delete", _("Delete")
+    ADMIN = "admin", _("Administer")
 
 
 class ApiKey(models.Model):
@@ -78,7 +79,7 @@ class ApiKey(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        verbose_name = "API key"
+        verbose_name = _("API key")
         ordering = ("name", "id")
 
     def __str__(self) -> str:
@@ -95,8 +96,8 @@ class AuditEntry(models.Model):
     class Outcome(models.TextChoices):
         """What came of it."""
 
-        DONE = "done", "Done"
-        FAILED = "failed", "Failed"
+        DONE = "done", _("Done")
+        FAILED = "failed", _("Failed")
 
     at = models.DateTimeField(default=timezone.now)
     #: The user's name, the key's name and prefix, `cli:` and the name at the operating system, or the task.
@@ -117,8 +118,8 @@ class AuditEntry(models.Model):
     outcome = models.CharField(max_length=8, choices=Outcome.choices, default=Outcome.DONE)
 
     class Meta:
-        verbose_name = "audit entry"
-        verbose_name_plural = "audit log"
+        verbose_name = _("audit entry")
+        verbose_name_plural = _("audit log")
         default_permissions = ("view",)
         ordering = ("-at", "-id")
         indexes = [

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from access_app.audit import record
 from collections_app.changing import SYSTEM_FIELDS, audited, check_system_fields, rewrite
@@ -82,15 +83,15 @@ def why_no_text(collection: Collection) -> str:
     """Why the server cannot embed a new text for this collection, as a sentence; empty where it can."""
     generation, source = collection.active_generation, embedder()
     if generation is None or generation.embedding_model is None:
-        return (
+        return _(
             "The vectors of this collection are made by its callers, so this server cannot embed another text for it. "
             "Metadata can be changed here; send another text with its embedding through the API."
         )
     if (generation.embedding_connection, generation.embedding_model) != (source.connection, source.model):
-        return (
-            f"The vectors of this collection were made by '{generation.embedding_model}', and this server embeds with "
-            f"'{source.model}'. Metadata can be changed here."
-        )
+        return _(
+            "The vectors of this collection were made by '%(model)s', and this server embeds with '%(ours)s'. "
+            "Metadata can be changed here."
+        ) % {"model": generation.embedding_model, "ours": source.model}
     return ""
 
 

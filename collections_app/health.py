@@ -6,6 +6,8 @@ import logging
 from dataclasses import dataclass
 
 from django.db import DatabaseError, InterfaceError, connection
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
 
 from collections_app.models import Collection
 from core_app.errors import RagsiteError
@@ -43,11 +45,13 @@ def check_database() -> Check:
         return Check(
             part=part,
             state=State.BAD,
-            says="The database cannot be reached.",
-            cure="See the log of the database, and ConnectionStrings:RagDatabase.",
+            says=_("The database cannot be reached."),
+            cure=_("See the log of the database, and ConnectionStrings:RagDatabase."),
             docs=docs,
         )
-    says = f"It answers and holds {held.storage_bytes / 1024**2:,.0f} MB."
+    says = _("It answers and holds %(size)s MB.") % {
+        "size": number_format(round(held.storage_bytes / 1024**2), force_grouping=True)
+    }
     return Check(part=part, state=State.GOOD, says=says, docs=docs)
 
 
@@ -57,7 +61,7 @@ def check_stores() -> Check:
     try:
         names = sorted(set(Collection.objects.order_by().values_list("store", flat=True).distinct()))
     except (DatabaseError, InterfaceError):
-        return Check(part=part, state=State.UNKNOWN, says="The database cannot be reached.", docs=docs)
+        return Check(part=part, state=State.UNKNOWN, says=_("The database cannot be reached."), docs=docs)
     for name in names:
         try:
             store(name)
@@ -66,7 +70,8 @@ def check_stores() -> Check:
                 part=part,
                 state=State.BAD,
                 says=f"Collections are kept in the store '{name}', which is not configured.",
-                cure="Configure it again, or delete these collections.",
+                cure=_("Configure it again, or delete these collections."),
                 docs=docs,
             )
-    return Check(part=part, state=State.GOOD, says=f"In use: {', '.join(names) or 'none yet'}.", docs=docs)
+    says = _("In use: %(names)s.") % {"names": ", ".join(names)} if names else _("None is in use yet.")
+    return Check(part=part, state=State.GOOD, says=says, docs=docs)

@@ -11,14 +11,15 @@ import uuid
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class Distance(models.TextChoices):
     """How two vectors are compared."""
 
-    COSINE = "cosine", "Cosine"
-    L2 = "l2", "Euclidean"
-    IP = "ip", "Inner product"
+    COSINE = "cosine", _("Cosine")
+    L2 = "l2", _("Euclidean")
+    IP = "ip", _("Inner product")
 
 
 class Collection(models.Model):
@@ -60,9 +61,9 @@ class Generation(models.Model):
     """One set of vectors of a collection: a new embedding model is a new generation."""
 
     class State(models.TextChoices):
-        ACTIVE = "active", "Active"
-        BUILDING = "building", "Building"
-        RETIRED = "retired", "Retired"
+        ACTIVE = "active", _("Active")
+        BUILDING = "building", _("Building")
+        RETIRED = "retired", _("Retired")
 
     collection = models.ForeignKey(
         Collection, on_delete=models.DO_NOTHING, db_constraint=False, related_name="generations"
@@ -83,8 +84,8 @@ class Document(models.Model):
     """One source in a collection: a file, a page, a pasted text."""
 
     class State(models.TextChoices):
-        READY = "ready", "Ready"
-        FAILED = "failed", "Failed"
+        READY = "ready", _("Ready")
+        FAILED = "failed", _("Failed")
 
     collection = models.ForeignKey(
         Collection, on_delete=models.DO_NOTHING, db_constraint=False, related_name="documents"

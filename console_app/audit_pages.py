@@ -12,21 +12,24 @@ from django.db.models import Model, Q, QuerySet
 from access_app.audit import key_of
 from access_app.audit_words import words_for
 from access_app.models import AuditEntry
+from console_app.differences import compared
 
 PER_PAGE = 25
-#: Of a text that both sides have, around what differs.
+#: Of a text that both sides have, beside each difference.
 CONTEXT_CHARACTERS = 60
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """One value before and after. Of two texts what both begin and end with stands apart."""
+    """One value before and after in pieces: `("old", "duck")`, `("new", "goose")`, and shortened what is the `same`."""
 
     key: str
-    old: str | None
-    new: str | None
-    head: str = ""
-    tail: str = ""
+    pieces: Sequence[tuple[str, str]]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the one stands in the place of the other, with nothing in common."""
+        return [kind for kind, _ in self.pieces] == ["old", "new"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,36 +84,26 @@ def changes(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -
 
 
 def _change(key: str, old: str | None, new: str | None) -> Change:
-    if old is None or new is None:
-        return Change(key=key, old=old, new=new)
-    head = _shared(old.split(" "), new.split(" "))
-    tail = _shared(old.split(" ")[head:][::-1], new.split(" ")[head:][::-1])
-    words, others = old.split(" "), new.split(" ")
+    pieces = None if old is None or new is None else compared(old, new)
+    if pieces is None:
+        pieces = [(kind, text) for kind, text in (("old", old), ("new", new)) if text]
+    last = len(pieces) - 1
     return Change(
         key=key,
-        head=_end_of(" ".join(words[:head])),
-        old=" ".join(words[head : len(words) - tail]),
-        new=" ".join(others[head : len(others) - tail]),
-        tail=_start_of(" ".join(words[len(words) - tail :])),
+        pieces=[
+            (kind, _shortened(text, first=at == 0, last=at == last) if kind == "same" else text)
+            for at, (kind, text) in enumerate(pieces)
+        ],
     )
 
 
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many words both begin with."""
-    count = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
-
-
-def _end_of(text: str) -> str:
-    return text if len(text) <= CONTEXT_CHARACTERS else f"… {text[-CONTEXT_CHARACTERS:]}"
-
-
-def _start_of(text: str) -> str:
-    return text if len(text) <= CONTEXT_CHARACTERS else f"{text[:CONTEXT_CHARACTERS]} …"
+def _shortened(text: str, *, first: bool, last: bool) -> str:
+    """Of what both texts have, that which stands beside a difference."""
+    if len(text) <= CONTEXT_CHARACTERS * (1 if first or last else 2):
+        return text
+    before = "" if first else text[:CONTEXT_CHARACTERS]
+    after = "" if last else text[-CONTEXT_CHARACTERS:]
+    return f"{before} … {after}"
 
 
 def _flat(values: Mapping[str, Any], path: str = "") -> dict[str, str]:

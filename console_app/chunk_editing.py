@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,17 +22,14 @@ from collections_app.editing import (
     why_no_text,
 )
 from collections_app.models import Chunk
+from console_app.differences import compared
 from console_app.failures import EXPECTED, sentence
 from console_app.forms import MetadataField
 
-#: Words of texts that are compared word by word; of longer ones the lengths are said.
-MOST_COMPARED_WORDS = 4000
 OVERTAKEN = _(
     "This passage was changed meanwhile, or its document was ingested again. Nothing was saved. Below stand what is "
     "stored now, what saving would change in it, and what you wrote."
 )
-#: Texts that have less in common are shown one after the other.
-LEAST_IN_COMMON = 0.3
 
 
 class ChunkForm(forms.Form):
@@ -156,22 +151,3 @@ def _changes(edit: Edit) -> list[Change]:
         )
         for field in edit.fields
     ]
-
-
-def compared(before: str, after: str) -> list[tuple[str, str]] | None:
-    """Pieces of two texts: `same`, `old` and `new` ones. None where they are too long to be compared."""
-    # Each word with the space behind it: spaces alone would be found the same everywhere.
-    old, new = re.findall(r"\S+\s*|\s+", before), re.findall(r"\S+\s*|\s+", after)
-    if max(len(old), len(new)) > MOST_COMPARED_WORDS:
-        return None
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=True)
-    if matcher.ratio() < LEAST_IN_COMMON:
-        return [("old", before), ("new", after)]
-    pieces: list[tuple[str, str]] = []
-    for tag, a, b, c, d in matcher.get_opcodes():
-        if tag == "equal":
-            pieces.append(("same", "".join(old[a:b])))
-            continue
-        pieces += [("old", "".join(old[a:b]))] if b > a else []
-        pieces += [("new", "".join(new[c:d]))] if d > c else []
-    return pieces

@@ -23,6 +23,7 @@ from unfold.widgets import (  # type: ignore[import-untyped]
 from access_app.models import Verb
 from collections_app.filters import MAX_DESCRIPTION
 from collections_app.models import Distance
+from console_app.language_names import language_name
 from core_app.api import parse_json, reject_unstorable
 from core_app.errors import InvalidInput
 from core_app.names import visible
@@ -313,7 +314,7 @@ class ApiKeyForm(forms.Form):
 
 def languages(known: Sequence[str]) -> list[tuple[str, str]]:
     """Names of languages to choose from."""
-    return [(name, name.capitalize()) for name in known]
+    return [(name, language_name(name)) for name in known]
 
 
 def choose(form: forms.Form, name: str, choices: Sequence[tuple[Any, str]]) -> None:

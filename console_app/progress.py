@@ -260,7 +260,7 @@ def group_items(items: Sequence[Item], *, chosen: str) -> list[ItemGroup]:
     for state in Item.State:
         count = sum(item.state == state for item in items)
         if count or state == chosen:
-            groups.append(ItemGroup(state=state.value, label=state.label, count=count, chosen=state == chosen))
+            groups.append(ItemGroup(state=state.value, label=str(state.label), count=count, chosen=state == chosen))
     return groups
 
 

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+
 from core_app.errors import RagsiteError
 from core_app.wiring import app_settings, chat_model, data_folder, embedder, pair_scorer
 
@@ -51,19 +54,21 @@ def check_embedder() -> Check:
         return Check(
             part=part,
             state=State.DEGRADED,
-            says="The model is being loaded: searches may be by words alone for some seconds.",
-            cure="Wait a minute. If it stays so, the log of the web server has the cause.",
+            says=_("The model is being loaded: searches may be by words alone for some seconds."),
+            cure=_("Wait a minute. If it stays so, the log of the web server has the cause."),
             docs=docs,
         )
     if engine.is_fallback:
         return Check(
             part=part,
             state=State.DEGRADED,
-            says=f"Queries are embedded by {engine.name}: {engine.reason}. The same is found, but later.",
-            cure="Mend the cause and start the server again.",
+            says=_("Queries are embedded by %(name)s: %(reason)s. The same is found, but later.")
+            % {"name": engine.name, "reason": engine.reason},
+            cure=_("Mend the cause and start the server again."),
             docs=docs,
         )
-    return Check(part=part, state=State.GOOD, says=f"Queries are embedded by {engine.name}.", docs=docs)
+    says = _("Queries are embedded by %(name)s.") % {"name": engine.name}
+    return Check(part=part, state=State.GOOD, says=says, docs=docs)
 
 
 def check_cross_encoder() -> Check:
@@ -72,13 +77,14 @@ def check_cross_encoder() -> Check:
     try:
         scorer = pair_scorer()
     except RagsiteError as error:
-        cure = "Set Rerank:CrossEncoder or Rerank:CrossEncoderPath to a model that can be loaded, and start again."
+        cure = _("Set Rerank:CrossEncoder or Rerank:CrossEncoderPath to a model that can be loaded, and start again.")
         return Check(part=part, state=State.BAD, says=error.detail, cure=cure, docs=docs)
     if scorer is None:
-        says = "None is loaded: searches are in the order of the fusion."
-        cure = "Set Rerank:CrossEncoder to load one."
+        says = _("None is loaded: searches are in the order of the fusion.")
+        cure = _("Set Rerank:CrossEncoder to load one.")
         return Check(part=part, state=State.OFF, says=says, cure=cure, docs=docs)
-    return Check(part=part, state=State.GOOD, says=f"Searches are reranked by {scorer.model}.", docs=docs)
+    says = _("Searches are reranked by %(model)s.") % {"model": scorer.model}
+    return Check(part=part, state=State.GOOD, says=says, docs=docs)
 
 
 def check_chat_model() -> Check:
@@ -87,12 +93,15 @@ def check_chat_model() -> Check:
     try:
         model = chat_model()
     except RagsiteError as error:
-        cure = "Mend the settings under Llm, and start the server again."
+        cure = _("Mend the settings under Llm, and start the server again.")
         return Check(part=part, state=State.BAD, says=error.detail, cure=cure, docs=docs)
     if model is None:
-        says = "None is configured: nothing is reranked by a language model."
-        return Check(part=part, state=State.OFF, says=says, cure="Set Llm:Provider to use one.", docs=docs)
-    says = f"{model.model} by {model.connection} is configured. It is not called here, since calls may cost money."
+        says = _("None is configured: nothing is reranked by a language model.")
+        return Check(part=part, state=State.OFF, says=says, cure=_("Set Llm:Provider to use one."), docs=docs)
+    says = _("%(model)s by %(connection)s is configured. It is not called here, since calls may cost money.") % {
+        "model": model.model,
+        "connection": model.connection,
+    }
     return Check(part=part, state=State.UNKNOWN, says=says, docs=docs)
 
 
@@ -102,15 +111,19 @@ def check_disk() -> Check:
     try:
         free = shutil.disk_usage(data_folder()).free
     except OSError:
-        return Check(part=part, state=State.UNKNOWN, says="The disk of the data folder could not be read.", docs=docs)
-    says = f"{free / 1024**3:,.1f} GB are free where the data folder is."
+        return Check(
+            part=part, state=State.UNKNOWN, says=_("The disk of the data folder could not be read."), docs=docs
+        )
+    says = _("%(free)s GB are free where the data folder is.") % {
+        "free": number_format(round(free / 1024**3, 1), decimal_pos=1, force_grouping=True)
+    }
     if free >= LITTLE_SPACE:
         return Check(part=part, state=State.GOOD, says=says, docs=docs)
     return Check(
         part=part,
         state=State.BAD if free < NO_SPACE else State.DEGRADED,
         says=says,
-        cure="Make space: a database without any refuses all writes.",
+        cure=_("Make space: a database without any refuses all writes."),
         command="df -h",
         docs=docs,
     )
@@ -121,9 +134,10 @@ def check_query_log() -> Check:
     part, docs = "query_log", "operations.md#the-query-log"
     kept = app_settings().search.query_log
     if kept == "off":
-        says = "Search:QueryLog is off: no search is kept, and none can be counted."
-        return Check(part=part, state=State.OFF, says=says, cure="Set it to hashed, masked or plain.", docs=docs)
-    return Check(part=part, state=State.GOOD, says=f"Searches are kept, their texts {kept}.", docs=docs)
+        says = _("Search:QueryLog is off: no search is kept, and none can be counted.")
+        return Check(part=part, state=State.OFF, says=says, cure=_("Set it to hashed, masked or plain."), docs=docs)
+    says = _("Searches are kept, their texts %(kept)s.") % {"kept": kept}
+    return Check(part=part, state=State.GOOD, says=says, docs=docs)
 
 
 MODEL_CHECKS: tuple[Callable[[], Check], ...] = (

@@ -8,8 +8,12 @@ from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 
+from django.utils.translation import gettext, gettext_noop
+
 #: For a code that is not on the list, such as one of an older version.
-UNKNOWN = "Do what the sentence says. If it does not help, the log of the workers has more under the job's number."
+UNKNOWN = gettext_noop(
+    "Do what the sentence says. If it does not help, the log of the workers has more under the job's number."
+)
 #: Failures that come again however often the same bytes are tried: something else has to be sent.
 LASTING = frozenset(
     {
@@ -28,10 +32,10 @@ LASTING = frozenset(
 
 @cache
 def cures() -> Mapping[str, str]:
-    """What to do, by code."""
+    """What to do, by code; in English, as the translations are looked up by."""
     return MappingProxyType(tomllib.loads(files("ingest_app").joinpath("cures.toml").read_text(encoding="utf-8")))
 
 
 def cure_of(code: str) -> str:
-    """What to do about a failure; empty where nothing failed."""
-    return cures().get(code, UNKNOWN) if code else ""
+    """What to do about a failure, in the language of the request; empty where nothing failed."""
+    return gettext(cures().get(code, UNKNOWN)) if code else ""

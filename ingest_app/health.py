@@ -13,6 +13,9 @@ from typing import Any, Generic, TypeVar
 from celery import current_app
 from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
 from core_app.health import Check, State
 from core_app.sql import statement
@@ -32,7 +35,7 @@ MOST_SECONDS = 6.0
 LONG_WAIT_SECONDS = 300.0
 
 DOCS = "operations.md#what-runs"
-RESTART = "Start the server again: its supervisor starts each process that it lacks."
+RESTART = gettext_noop("Start the server again: its supervisor starts each process that it lacks.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,27 +62,34 @@ def check_queue() -> Check:
     try:
         found = queue()
     except (DatabaseError, InterfaceError):
-        return Check(part=part, state=State.UNKNOWN, says="The database cannot be reached.", docs=DOCS)
-    says = f"Jobs at work: {found.running:,}; waiting: {found.waiting:,}"
+        return Check(part=part, state=State.UNKNOWN, says=_("The database cannot be reached."), docs=DOCS)
+    counts = {"running": _number(found.running), "waiting": _number(found.waiting)}
     if found.waiting:
-        says += f", the oldest for {_minutes(found.waiting_seconds)}"
+        says = _("Jobs at work: %(running)s; waiting: %(waiting)s, the oldest for %(time)s.") % {
+            **counts,
+            "time": _minutes(found.waiting_seconds),
+        }
+    else:
+        says = _("Jobs at work: %(running)s; waiting: %(waiting)s.") % counts
     if found.waiting_seconds <= LONG_WAIT_SECONDS:
-        return Check(part=part, state=State.GOOD, says=f"{says}.", docs=DOCS)
-    cure = "One job of a kind runs at a time." if found.running else f"No worker takes them. {RESTART}"
-    return Check(part=part, state=State.DEGRADED if found.running else State.BAD, says=f"{says}.", cure=cure, docs=DOCS)
+        return Check(part=part, state=State.GOOD, says=says, docs=DOCS)
+    cure = _("One job of a kind runs at a time.")
+    if not found.running:
+        cure = _("No worker takes them. %(cure)s") % {"cure": _(RESTART)}
+    return Check(part=part, state=State.DEGRADED if found.running else State.BAD, says=says, cure=cure, docs=DOCS)
 
 
 def check_broker_and_workers() -> list[Check]:
     """The broker, the workers and the scheduler. Takes about a second, and never more than a few."""
     if not _bounded(_reach_broker):
-        cure = "See ConnectionStrings:Broker. Jobs are kept in the database and go on once it is back."
-        unknown = "The broker cannot be reached, so they cannot be asked."
+        cure = _("See ConnectionStrings:Broker. Jobs are kept in the database and go on once it is back.")
+        unknown = _("The broker cannot be reached, so they cannot be asked.")
         return [
-            Check(part="broker", state=State.BAD, says="It cannot be reached.", cure=cure, docs=DOCS),
+            Check(part="broker", state=State.BAD, says=_("It cannot be reached."), cure=cure, docs=DOCS),
             Check(part="workers", state=State.UNKNOWN, says=unknown, docs=DOCS),
             Check(part="beat", state=State.UNKNOWN, says=unknown, docs=DOCS),
         ]
-    broker = Check(part="broker", state=State.GOOD, says="It takes messages.", docs=DOCS)
+    broker = Check(part="broker", state=State.GOOD, says=_("It takes messages."), docs=DOCS)
     # Both at once: each waits for the whole time in which a worker may answer.
     since, counted = time.monotonic(), _Asked(_planned)
     queues = _bounded(_queues_served) or {}
@@ -91,12 +101,15 @@ def _workers(queues: Mapping[str, Sequence[str]]) -> Check:
     busy = _queues_at_work() - set(queues)
     missing = sorted(set(QUEUES.values()) - set(queues) - busy)
     if not missing:
-        says = f"All queues are served: {', '.join(sorted(set(QUEUES.values())))}."
-        says += f" At work, so that they answer later: {', '.join(sorted(busy))}." if busy else ""
+        names = {"queues": ", ".join(sorted(set(QUEUES.values()))), "busy": ", ".join(sorted(busy))}
+        if busy:
+            says = _("All queues are served: %(queues)s. At work, so that they answer later: %(busy)s.") % names
+        else:
+            says = _("All queues are served: %(queues)s.") % names
         return Check(part=part, state=State.GOOD, says=says, docs=DOCS)
-    says = f"No worker answers for: {', '.join(missing)}."
+    says = _("No worker answers for: %(queues)s.") % {"queues": ", ".join(missing)}
     command = f"celery -A ragsite worker --pool solo -Q {','.join(missing)}"
-    return Check(part=part, state=State.BAD, says=says, cure=RESTART, command=command, docs=DOCS)
+    return Check(part=part, state=State.BAD, says=says, cure=_(RESTART), command=command, docs=DOCS)
 
 
 def _beat(workers: Sequence[str], before: Mapping[str, int], since: float) -> Check:
@@ -104,18 +117,18 @@ def _beat(workers: Sequence[str], before: Mapping[str, int], since: float) -> Ch
     part = "beat"
     known = [worker for worker in workers if worker in before]
     if not known:
-        says = "The worker of the queue control, which would know, does not answer."
+        says = _("The worker of the queue control, which would know, does not answer.")
         return Check(part=part, state=State.UNKNOWN, says=says, docs=DOCS)
     time.sleep(max(0.0, 2 * PLAN_INTERVAL_SECONDS - (time.monotonic() - since)))
     # Those that have answered once: nobody is waited for longer than until they do.
     after = _bounded(partial(_planned, known)) or {}
     if any(after.get(worker, before[worker]) != before[worker] for worker in known):
-        return Check(part=part, state=State.GOOD, says="What it sends arrives.", docs=DOCS)
+        return Check(part=part, state=State.GOOD, says=_("What it sends arrives."), docs=DOCS)
     return Check(
         part=part,
         state=State.BAD,
-        says="Nothing arrives of what it should send: connectors are not read on time, and lost jobs not taken up.",
-        cure=RESTART,
+        says=_("Nothing arrives of what it should send: connectors are not read on time, and lost jobs not taken up."),
+        cure=_(RESTART),
         command="celery -A ragsite beat",
         docs=DOCS,
     )
@@ -184,4 +197,12 @@ def _bounded(work: Callable[[], Found]) -> Found | None:
 
 
 def _minutes(seconds: float) -> str:
-    return f"{seconds:,.0f} seconds" if seconds < 120 else f"{seconds / 60:,.0f} minutes"
+    if seconds < 120:
+        count = round(seconds)
+        return ngettext("%(count)s second", "%(count)s seconds", count) % {"count": count}
+    count = round(seconds / 60)
+    return ngettext("%(count)s minute", "%(count)s minutes", count) % {"count": _number(count)}
+
+
+def _number(count: int) -> str:
+    return number_format(count, force_grouping=True)

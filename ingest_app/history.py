@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from ingest_app.models import UNPACKED, Item, Job
 
@@ -39,23 +40,25 @@ def history(*, job: Job, items: Sequence[Item]) -> list[Event]:
 
 
 def _beginning(job: Job) -> Iterator[Event]:
-    yield Event(at=job.created_at, says="Created.")
+    yield Event(at=job.created_at, says=_("Created."))
     if job.attempts > 1:
-        yield Event(at=None, says=f"Begun {job.attempts} times: the earlier attempts were cut off.")
+        yield Event(
+            at=None, says=_("Begun %(count)s times: the earlier attempts were cut off.") % {"count": job.attempts}
+        )
     if job.started_at is not None:
-        yield Event(at=job.started_at, says="A worker began.")
+        yield Event(at=job.started_at, says=_("A worker began."))
 
 
 def _end(job: Job) -> Iterator[Event]:
     if job.finished_at is None:
         if job.cancel_requested:
-            yield Event(at=None, says="Somebody asked it to stop.")
+            yield Event(at=None, says=_("Somebody asked it to stop."))
         if job.next_try_at is not None and job.next_try_at > timezone.now():
-            yield Event(at=job.next_try_at, says="Will be tried again.")
+            yield Event(at=job.next_try_at, says=_("Will be tried again."))
         elif job.state == Job.State.RUNNING and job.heartbeat_at is not None:
-            yield Event(at=job.heartbeat_at, says="Last sign of life of its worker.")
+            yield Event(at=job.heartbeat_at, says=_("Last sign of life of its worker."))
         return
-    says = f"Ended: {job.get_state_display().lower()}."
+    says = _("Ended: %(state)s.") % {"state": job.get_state_display().lower()}
     if job.error:
         says = f"{says} {job.error}"
     yield Event(at=job.finished_at, says=says, is_failure=job.state == Job.State.FAILED)
@@ -76,7 +79,7 @@ def _of_item(item: Item) -> Iterator[Event]:
     if item.state not in _ENDED and item.next_try_at is None:
         return
     if item.state not in _ENDED:
-        yield Event(at=item.next_try_at, says="Will be tried again.", source=item.source, is_failure=True)
+        yield Event(at=item.next_try_at, says=_("Will be tried again."), source=item.source, is_failure=True)
         return
     word = "taken apart" if item.code == UNPACKED else _ENDED[item.state]
     tries = f", at attempt {item.attempts}" if item.attempts > 1 else ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import uuid
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from collections_app.models import Collection
 
@@ -16,9 +18,9 @@ class Connector(models.Model):
     """
 
     class Kind(models.TextChoices):
-        FOLDER = "folder", "Folder on the server"
-        GIT = "git", "Git repository"
-        URLS = "urls", "List of addresses"
+        FOLDER = "folder", _("Folder on the server")
+        GIT = "git", _("Git repository")
+        URLS = "urls", _("List of addresses")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     collection = models.ForeignKey(
@@ -51,7 +53,7 @@ class Connector(models.Model):
     def __str__(self) -> str:
         if self.location:
             return f"{self.location}#{self.branch}" if self.branch else self.location
-        return "1 address" if len(self.urls) == 1 else f"{len(self.urls)} addresses"
+        return ngettext("%(count)s address", "%(count)s addresses", len(self.urls)) % {"count": len(self.urls)}
 
 
 class Job(models.Model):
@@ -62,23 +64,23 @@ class Job(models.Model):
     """
 
     class State(models.TextChoices):
-        QUEUED = "queued", "Queued"
-        RUNNING = "running", "Running"
-        SUCCEEDED = "succeeded", "Succeeded"
-        PARTIAL = "partial", "Partly failed"
-        FAILED = "failed", "Failed"
-        CANCELLED = "cancelled", "Cancelled"
+        QUEUED = "queued", _("Queued")
+        RUNNING = "running", _("Running")
+        SUCCEEDED = "succeeded", _("Succeeded")
+        PARTIAL = "partial", _("Partly failed")
+        FAILED = "failed", _("Failed")
+        CANCELLED = "cancelled", _("Cancelled")
 
     class Kind(models.TextChoices):
-        INGEST = "ingest", "Ingest"
-        SYNC = "sync", "Sync"
-        RECHUNK = "rechunk", "Cut anew"
-        REWORD = "reword", "Index words"
-        EMPTY = "empty", "Empty"
-        INDEX = "index", "Vector index"
-        RECLAIM = "reclaim", "Reclaim space"
-        IMPORT = "import", "Import"
-        COPY = "copy", "Copy"
+        INGEST = "ingest", _("Ingest")
+        SYNC = "sync", _("Sync")
+        RECHUNK = "rechunk", _("Cut anew")
+        REWORD = "reword", _("Index words")
+        EMPTY = "empty", _("Empty")
+        INDEX = "index", _("Vector index")
+        RECLAIM = "reclaim", _("Reclaim space")
+        IMPORT = "import", _("Import")
+        COPY = "copy", _("Copy")
 
     WITH_ITEMS = (Kind.INGEST, Kind.SYNC, Kind.RECHUNK)
 
@@ -192,12 +194,12 @@ class Item(models.Model):
     """One source of a job, with its own outcome."""
 
     class State(models.TextChoices):
-        QUEUED = "queued", "Queued"
-        RUNNING = "running", "Running"
-        SUCCEEDED = "succeeded", "Succeeded"
-        SKIPPED = "skipped", "Unchanged"
-        FAILED = "failed", "Failed"
-        CANCELLED = "cancelled", "Cancelled"
+        QUEUED = "queued", _("Queued")
+        RUNNING = "running", _("Running")
+        SUCCEEDED = "succeeded", _("Succeeded")
+        SKIPPED = "skipped", _("Unchanged")
+        FAILED = "failed", _("Failed")
+        CANCELLED = "cancelled", _("Cancelled")
 
     job = models.ForeignKey(Job, on_delete=models.DO_NOTHING, db_constraint=False, related_name="items", db_index=False)
     #: Place in the request, from 0.

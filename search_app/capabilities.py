@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from collections_app.models import Collection
 from core_app.errors import RagsiteError
 from core_app.wiring import chat_model, embedder, pair_scorer
@@ -48,7 +50,7 @@ def capabilities(collection: Collection) -> Capabilities:
     """Of a collection with its active generation. Asks no service."""
     embedding = _embedding(collection)
     if embedding.is_there and collection.active_generation is None:
-        reason = "Nothing is indexed yet: send it files first."
+        reason = _("Nothing is indexed yet: send it files first.")
         semantic = Capability(is_there=False, reason=reason)
     else:
         semantic = embedding
@@ -69,14 +71,19 @@ def _embedding(collection: Collection) -> Capability:
     if generation.embedding_model is None:
         return Capability(
             is_there=False,
-            reason="Its callers send vectors, and the server does not know of which model. Name the model by "
-            "`embedding_model` of PATCH /collections/{name}, where it is this server's.",
+            reason=_(
+                "Its callers send vectors, and the server does not know of which model. Name the model by "
+                "`embedding_model` of PATCH /collections/{name}, where it is this server's."
+            ),
         )
     if (generation.embedding_connection, generation.embedding_model) != (source.connection, source.model):
         return Capability(
             is_there=False,
-            reason=f"Its vectors are of '{generation.embedding_model}', and this server embeds with '{source.model}'. "
-            "Set Embedding:Model back, or use another collection.",
+            reason=_(
+                "Its vectors are of '%(model)s', and this server embeds with '%(ours)s'. "
+                "Set Embedding:Model back, or use another collection."
+            )
+            % {"model": generation.embedding_model, "ours": source.model},
         )
     return THERE
 
@@ -86,7 +93,7 @@ def _cross_encoder() -> Capability:
         scorer = pair_scorer()
     except RagsiteError as error:
         return Capability(is_there=False, reason=error.detail)
-    reason = "No cross-encoder is loaded. Set Rerank:CrossEncoder to load one."
+    reason = _("No cross-encoder is loaded. Set Rerank:CrossEncoder to load one.")
     return THERE if scorer is not None else Capability(is_there=False, reason=reason)
 
 
@@ -95,5 +102,5 @@ def _chat_model() -> Capability:
         model = chat_model()
     except RagsiteError as error:
         return Capability(is_there=False, reason=error.detail)
-    reason = "No language model is configured. Set Llm:Provider to use one."
+    reason = _("No language model is configured. Set Llm:Provider to use one.")
     return THERE if model is not None else Capability(is_there=False, reason=reason)

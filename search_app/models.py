@@ -6,6 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from collections_app.models import Collection
 
@@ -19,19 +20,19 @@ class QueryLog(models.Model):
     class TextForm(models.TextChoices):
         """What was kept of the text."""
 
-        HASHED = "hashed", "Hashed"
-        MASKED = "masked", "Masked"
-        PLAIN = "plain", "Plain"
+        HASHED = "hashed", _("Hashed")
+        MASKED = "masked", _("Masked")
+        PLAIN = "plain", _("Plain")
 
     class Status(models.TextChoices):
         """What became of it."""
 
-        OK = "ok", "Answered"
+        OK = "ok", _("Answered")
         #: Something failed, or was cut for the time; what else was found is the answer.
-        DEGRADED = "degraded", "Degraded"
-        FAILED = "failed", "Failed"
+        DEGRADED = "degraded", _("Degraded")
+        FAILED = "failed", _("Failed")
 
-    asked_at = models.DateTimeField("when", default=timezone.now)
+    asked_at = models.DateTimeField(_("when"), default=timezone.now)
     #: The name of the key, of the console's user, or of the door that needs none.
     asked_by = models.TextField()
     request_id = models.CharField(max_length=64, blank=True)
@@ -59,8 +60,8 @@ class QueryLog(models.Model):
     stages_ms = models.JSONField(default=dict)
 
     class Meta:
-        verbose_name = "query"
-        verbose_name_plural = "queries"
+        verbose_name = _("query")
+        verbose_name_plural = _("queries")
         ordering = ("-asked_at", "-id")
         indexes = [
             # The list, newest first, and what is too old.

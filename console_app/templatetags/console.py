@@ -18,8 +18,9 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
 from collections_app.models import Document
+from console_app import language_names
 from core_app import names
-from ingest_app.cures import UNKNOWN, cure_of
+from ingest_app.cures import cure_of
 from ingest_app.models import Job
 
 register = template.Library()
@@ -104,9 +105,15 @@ def took(job: Job) -> str:
 
 
 @register.filter
+def text_language(name: str) -> str:
+    """A language of texts, as people call it; `language_name` is Django's own, for its codes."""
+    return language_names.language_name(name)
+
+
+@register.filter
 def cure(code: str) -> str:
     """What helps against a failure of this code."""
-    return cure_of(code) if code else UNKNOWN
+    return cure_of(code or "unknown")
 
 
 def _readable(value: Any) -> str:

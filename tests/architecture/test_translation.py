@@ -6,8 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from django.apps import apps
+from django.utils.functional import Promise
 from django.utils.translation.template import templatize
 
+from access_app.models import Verb
 from tests.architecture.test_rooms import ROOT
 from tests.architecture.wording import in_python, in_template
 
@@ -127,3 +130,18 @@ def test_words_in_python_are_found(code: str, found: str) -> None:
 )
 def test_python_that_tells_nobody_anything_is_left_alone(code: str) -> None:
     assert in_python(code) == []
+
+
+def test_labels_of_choices_are_marked_for_translation() -> None:
+    """Labels that the models of all rooms give to states, kinds and verbs."""
+    rooms = {config.name for config in apps.get_app_configs() if (ROOT / config.name).is_dir()}
+    unmarked = [
+        f"{model._meta.label}.{field.name}: {label}"
+        for model in apps.get_models()
+        if model.__module__.split(".")[0] in rooms
+        for field in model._meta.get_fields()
+        for _value, label in getattr(field, "choices", None) or ()
+        if not isinstance(label, Promise)
+    ]
+    assert unmarked == []
+    assert isinstance(Verb.READ.label, Promise)

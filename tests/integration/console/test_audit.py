@@ -15,6 +15,7 @@ from access_app.models import AuditEntry
 from collections_app.models import Collection
 from collections_app.services import create_collection, update_metadata
 from console_app.audit_pages import PER_PAGE, changes
+from console_app.differences import MOST_COMPARED_WORDS
 from tests.integration.console.conftest import Login, Rows
 
 pytestmark = pytest.mark.django_db
@@ -154,16 +155,42 @@ def test_entries_are_neither_made_nor_deleted_here(root: Client) -> None:
 
 def test_of_two_texts_what_both_share_stands_apart() -> None:
     [change] = changes({"text": "the red tea pot is hot"}, {"text": "the blue tea cup is hot"})
-    assert (change.head, change.old, change.new, change.tail) == ("the", "red tea pot", "blue tea cup", "is hot")
-    [change] = changes({"text": "a a"}, {"text": "a a a"})
-    assert (change.head, change.old, change.new, change.tail) == ("a a", "", "a", "")
-    [change] = changes({"text": "word " * 60 + "old"}, {"text": "word " * 60 + "new"})
-    assert len(change.head) < 70
+    assert change.pieces == [
+        ("same", "the "),
+        ("old", "red "),
+        ("new", "blue "),
+        ("same", "tea "),
+        ("old", "pot "),
+        ("new", "cup "),
+        ("same", "is hot"),
+    ]
+    [change] = changes({"text": "a a"}, {"text": "b"})
+    assert (change.pieces, change.is_whole) == ([("old", "a a"), ("new", "b")], True)
+
+
+def test_what_two_long_texts_share_is_shortened_to_what_stands_beside_a_difference() -> None:
+    words = " ".join(f"word{n}" for n in range(60))
+    [change] = changes({"text": f"{words} old {words} old {words}"}, {"text": f"{words} new {words} new {words}"})
+    head, middle, tail = [piece for kind, piece in change.pieces if kind == "same"]
+    assert head.startswith(" … ")
+    assert head.endswith("word59 ")
+    assert middle.startswith("word0 ")
+    assert " … " in middle
+    assert middle.endswith("word59 ")
+    assert tail.startswith("word0 ")
+    assert tail.endswith(" … ")
+    assert all(len(piece) < 130 for piece in (head, middle, tail))
+
+
+def test_texts_that_are_too_long_to_be_compared_are_shown_whole() -> None:
+    old, new = "old " * (MOST_COMPARED_WORDS + 1), "new " * (MOST_COMPARED_WORDS + 1)
+    [change] = changes({"text": old}, {"text": new})
+    assert change.pieces == [("old", old), ("new", new)]
 
 
 def test_values_within_values_have_paths_and_what_was_empty_is_left_out() -> None:
     found = changes({"metadata": {}}, {"metadata": {"a": {"b": 1}, "c": ["x", "y"], "d": None}})
-    assert [(one.key, one.old, one.new) for one in found] == [
-        ("metadata > a > b", None, "1"),
-        ("metadata > c", None, "x, y"),
+    assert [(one.key, one.pieces) for one in found] == [
+        ("metadata > a > b", [("new", "1")]),
+        ("metadata > c", [("new", "x, y")]),
     ]
