@@ -31,6 +31,14 @@ CURES = (
     gettext_noop("The collection holds vectors of another model. Use another collection, or set Embedding:Model back."),
     gettext_noop("Change how texts of the collection are cut: its settings no longer fit those of the server."),
     gettext_noop("Choose the language of the collection, or change it on the collection's page first."),
+    gettext_noop("Export the collection again, or mend the lines that the sentence names. Then import the file again."),
+    gettext_noop("Export the collection again, or mend the line that the sentence names. Then import the file again."),
+    gettext_noop("Choose a file that was exported from a collection, here or on another server."),
+    gettext_noop("Export the collection again and see that the whole file arrives, then import it."),
+    gettext_noop(
+        "The page of what is missing in the collection lists them. Ingest their documents again, then copy it."
+    ),
+    gettext_noop("Copy it under another name, or delete the collection that has the name."),
     gettext_noop("Check that the place still exists and that the server may read it. Then run the connector again."),
     gettext_noop("The folder is not there. Check its path, and that it is mounted on the machine of the workers."),
     gettext_noop("Add the folder to Ingestion:SyncFolders in the settings, or choose one that is allowed."),
@@ -54,7 +62,7 @@ CURES = (
     gettext_noop("The log of the workers has the cause under the job's number. Retry once it is mended."),
     gettext_noop("Wait until jobs have ended, then send the files again."),
     gettext_noop("Start it again if it is still wanted."),
-    gettext_noop("Something was added meanwhile. Look at what there is now, and start it again."),
+    gettext_noop("Something was changed meanwhile. Look at what there is now, and start it again."),
     gettext_noop("Its collection was deleted. Make it again, and upload the files to it."),
     gettext_noop("The embedding model failed on it; the log of the workers has the cause. Retry, or split the file."),
     gettext_noop("Something it needs was busy or down. Retry it later."),
