@@ -60,7 +60,8 @@ def filled() -> Collection:
             "INSERT INTO stores_postingblock (segment_id, first_term, data)"
             " SELECT segment.id, chr(97 + n), decode(repeat('00', 400), 'hex')"
             " FROM stores_segment AS segment, generate_series(0, %(blocks)s - 1) AS n",
-            "ANALYZE " + ", ".join(BIG),
+            # Whether the catalogues were analysed by themselves depends on what ran before.
+            "ANALYZE " + ", ".join((*BIG, "pg_class", "pg_index")),
         ):
             cursor.execute(text, given)
     return small
@@ -146,8 +147,8 @@ def test_which_of_the_best_pass(filled: Collection, where: Where) -> None:
     ("where", "index"),
     [
         (Compare("rare", "$eq", True), "chunk_metadata"),
-        (Compare("n", "$lt", 100), "chunk_collection_(id|position)"),
-        (Compare(None, "$contains", "word"), "chunk_collection_(id|position)"),
+        (Compare("n", "$lt", 100), r"chunk_collection_\w+"),
+        (Compare(None, "$contains", "word"), r"chunk_collection_\w+"),
     ],
 )
 def test_all_that_pass(filled: Collection, where: Where, index: str) -> None:
