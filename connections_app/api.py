@@ -173,6 +173,7 @@ class ConnectionsView(ApiView):
         responses={200: ConnectionListSerializer, **READ_ERRORS},
     )
     def get(self, request: Request) -> Response:
+        self.caller.require(Verb.READ, WHOLE_SERVER)
         found = list_connections()
         health = health_of(connections=[one.connection for one in found])
         shown = [{**present(one), "health": present_health(its)} for one, its in zip(found, health, strict=True)]

@@ -1,12 +1,19 @@
-"""Asking another server for JSON: bounded in time and size, tried again only where that does no harm."""
+"""Asking another server for JSON: bounded in time and size, tried again only where that does no harm.
+
+Requests run in an event loop of a thread of their own: only there can a request be given up whatever it is at, be the
+other side so slow that each byte of its headers comes in time.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 
@@ -18,6 +25,10 @@ _WORTH_ANOTHER_TRY = {429, 502, 503, 504}
 #: Longer than that nobody waits for another try, whatever `Retry-After` says.
 _LONGEST_WAIT_SECONDS = 2.0
 _LONGEST_REASON = 300
+#: After the client's own limits, which know better what took so long.
+_GRACE_SECONDS = 0.2
+
+Result = TypeVar("Result")
 
 
 class FarSideError(Exception):
@@ -63,12 +74,13 @@ class FarSide:
         """
         self._timeout_seconds = timeout_seconds
         self._largest_answer = largest_answer
-        self._client = httpx.Client(
+        self._client = httpx.AsyncClient(
             base_url=_base(base_url, what), headers=_headers(headers, what), follow_redirects=False
         )
 
     def close(self) -> None:
-        self._client.close()
+        with suppress(httpx.HTTPError, RuntimeError):  # of a loop that is gone
+            _run(self._client.aclose())
 
     def ask(
         self,
@@ -85,21 +97,28 @@ class FarSide:
         Tried up to three times where `is_repeatable`: where asking twice changes nothing more than asking once.
         """
         bound = self._timeout_seconds if seconds is None else min(seconds, self._timeout_seconds)
-        if not is_repeatable:
-            return self._ask(method, path, body, params, bound)
-        return with_retry(lambda _: self._ask(method, path, body, params, bound), seconds=MOST_TRIES * bound)
 
-    def _ask(
+        def once() -> Mapping[str, Any]:
+            return _run(self._ask(method, path, body, params, bound))
+
+        return with_retry(lambda _: once(), seconds=MOST_TRIES * bound) if is_repeatable else once()
+
+    async def _ask(
         self, method: str, path: str, body: Mapping[str, Any] | None, params: Mapping[str, str] | None, seconds: float
     ) -> Mapping[str, Any]:
         deadline = time.monotonic() + seconds
         # What is compressed could be of any size when it is not.
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         try:
-            with self._client.stream(
-                method, path, json=body, params=params, headers=headers, timeout=seconds
-            ) as response:
-                content = b"".join(self._bounded(response, deadline))
+            async with (
+                asyncio.timeout(seconds + _GRACE_SECONDS),
+                self._client.stream(
+                    method, path, json=body, params=params, headers=headers, timeout=seconds
+                ) as response,
+            ):
+                content = await self._bounded(response, deadline)
+        except TimeoutError:
+            raise FarSideError("the answer took too long", is_slow=True) from None
         except (httpx.ReadTimeout, httpx.WriteTimeout) as error:
             # It may be at work still: asked again it would have twice as much to do.
             raise FarSideError(_transport_reason(error), is_slow=True) from None
@@ -113,19 +132,42 @@ class FarSide:
             raise _refusal(response, content)
         return _json_object(content)
 
-    def _bounded(self, response: httpx.Response, deadline: float) -> Iterator[bytes]:
-        """The body's pieces. Raises FarSideError where it is too large, too slow, or compressed."""
+    async def _bounded(self, response: httpx.Response, deadline: float) -> bytes:
+        """The body. Raises FarSideError where it is too large, too slow, or compressed."""
         status = response.status_code
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise FarSideError("the answer is compressed, which was not asked for", status=status)
-        arrived = 0
-        for piece in response.iter_raw():
-            arrived += len(piece)
-            if arrived > self._largest_answer:
+        arrived = bytearray()
+        async for piece in response.aiter_raw():
+            arrived += piece
+            if len(arrived) > self._largest_answer:
                 raise FarSideError(f"the answer is larger than {self._largest_answer} bytes", status=status)
             if time.monotonic() > deadline:
                 raise FarSideError("the answer took too long", status=status, is_slow=True)
-            yield piece
+        return bytes(arrived)
+
+
+class _Loop:
+    """The event loop of this process; another process that was forked off has its own."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._running: tuple[int, asyncio.AbstractEventLoop] | None = None
+
+    def running(self) -> asyncio.AbstractEventLoop:
+        with self._guard:
+            if self._running is None or self._running[0] != os.getpid():
+                loop = asyncio.new_event_loop()
+                threading.Thread(target=loop.run_forever, name="far-sides", daemon=True).start()
+                self._running = (os.getpid(), loop)
+            return self._running[1]
+
+
+_loop = _Loop()
+
+
+def _run(work: Coroutine[Any, Any, Result]) -> Result:
+    return asyncio.run_coroutine_threadsafe(work, _loop.running()).result()
 
 
 def _json_object(content: bytes) -> Mapping[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from django.http import HttpRequest
@@ -12,10 +10,8 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from access_app.api import ApiView
-from connections_app.opening import opened
-from connections_app.services import BUILT_IN, get_connection
+from connections_app.services import BUILT_IN
 from core_app.api import ErrorSerializer
-from core_app.providers import Provider
 
 PARAMETER = "service"
 SERVICE = OpenApiParameter(
@@ -39,8 +35,7 @@ class GatewayView(ApiView):
             return self.here.as_view()(request, *args, **kwargs)
         return super().dispatch(request, *args, **kwargs)
 
-    @contextmanager
-    def provider(self, request: Request) -> Iterator[Provider]:
-        """The provider that the request names. Raises NotFound for a connection that is not there."""
-        with opened(get_connection(name=request.query_params[PARAMETER])) as provider:
-            yield provider
+    @staticmethod
+    def service(request: Request) -> str:
+        """The connection that the request names."""
+        return request.query_params[PARAMETER]

@@ -25,6 +25,7 @@ from collections_app.models import Distance
 from core_app.api import StrictCharField, StrictSerializer, flag
 from core_app.errors import InvalidInput
 from core_app.names import RULE, is_collection_name
+from gateway_app import services
 from gateway_app.api import ERRORS, PARAMETER, SERVICE, GatewayView
 from gateway_app.presenting import present_collection
 from ingest_app.api import EmptyingView
@@ -85,7 +86,7 @@ class GatewayCollectionsView(GatewayView):
     )
     def get(self, request: Request) -> Response:
         offset, limit = page_bounds(request, default=None)
-        with self.provider(request) as provider:
+        with services.provider_of(service=self.service(request)) as provider:
             # All of them: which of them a key reaches only this server knows.
             found = provider.list_collections(limit=None, offset=0).collections
         visible = [one for one in found if self.caller.reaches(one.name)]
@@ -112,10 +113,12 @@ class GatewayCollectionsView(GatewayView):
         if not is_collection_name(given["name"]):
             raise InvalidInput(RULE, code="invalid_name")
         record = {key: given[key] for key in ("embedding_provider", "embedding_model") if key in given}
-        with self.provider(request) as provider:
-            made = provider.create_collection(
-                name=given["name"], metadata={**given["metadata"], **record}, distance=given["distance"]
-            )
+        made = services.create_collection(
+            service=self.service(request),
+            name=given["name"],
+            metadata={**given["metadata"], **record},
+            distance=given["distance"],
+        )
         return Response(present_collection(made), status=201)
 
 
@@ -134,7 +137,7 @@ class GatewayCollectionView(GatewayView):
         responses={200: GatewayCollectionSerializer, **ERRORS},
     )
     def get(self, request: Request, name: str) -> Response:
-        with self.provider(request) as provider:
+        with services.provider_of(service=self.service(request)) as provider:
             return Response(present_collection(provider.get_collection(name=name)))
 
     @extend_schema(
@@ -145,8 +148,7 @@ class GatewayCollectionView(GatewayView):
         responses={200: DeletedSerializer, **ERRORS},
     )
     def delete(self, request: Request, name: str) -> Response:
-        with self.provider(request) as provider:
-            provider.delete_collection(name=name)
+        services.delete_collection(service=self.service(request), name=name)
         return Response({"status": "deleted", "collection": name})
 
 
@@ -169,8 +171,9 @@ class GatewayCollectionMetadataView(GatewayView):
         merge = flag(request, "merge")
         body = MetadataSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        with self.provider(request) as provider:
-            metadata = provider.update_metadata(name=name, metadata=body.validated_data["metadata"], merge=merge)
+        metadata = services.update_metadata(
+            service=self.service(request), name=name, metadata=body.validated_data["metadata"], merge=merge
+        )
         return Response({"status": "updated", "collection": name, "metadata": dict(metadata)})
 
 
@@ -190,6 +193,5 @@ class GatewayEmptyingView(GatewayView):
         responses={200: GatewayEmptiedSerializer, **ERRORS},
     )
     def delete(self, request: Request, name: str) -> Response:
-        with self.provider(request) as provider:
-            deleted = provider.empty(name=name)
+        deleted = services.empty(service=self.service(request), name=name)
         return Response({"status": "emptied", "collection": name, "count_deleted": deleted})

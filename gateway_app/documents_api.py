@@ -36,6 +36,7 @@ from core_app.api import StrictJSONParser, reject_unstorable
 from core_app.errors import InvalidInput
 from core_app.providers import HeldChunk
 from core_app.where import Where, parse_where_text
+from gateway_app import services
 from gateway_app.api import ERRORS, PARAMETER, SERVICE, GatewayView
 from gateway_app.collections_api import HERE_ONLY
 from gateway_app.presenting import present_chunk, present_near
@@ -76,7 +77,7 @@ class GatewayDocumentsView(GatewayView):
         offset, limit = page_bounds(request, default=DEFAULT_LIMIT, most=MAX_LIMIT)
         with_embeddings = wants_embeddings(request)
         where = _where(request)
-        with self.provider(request) as provider:
+        with services.provider_of(service=self.service(request)) as provider:
             page = provider.list_chunks(
                 name=name, where=where, limit=limit or DEFAULT_LIMIT, offset=offset, with_embeddings=with_embeddings
             )
@@ -98,8 +99,7 @@ class GatewayDocumentsView(GatewayView):
         chunks = _chunks(given)
         # Of an id that was sent twice the last one, as in the built-in store.
         last = {chunk.id: chunk for chunk in chunks}
-        with self.provider(request) as provider:
-            provider.add(name=name, chunks=list(last.values()))
+        services.add(service=self.service(request), name=name, chunks=list(last.values()))
         ids = [chunk.id for chunk in chunks]
         return Response({"status": "added", "collection": name, "count": len(last), "ids": ids}, status=201)
 
@@ -120,8 +120,7 @@ class GatewayDocumentsView(GatewayView):
         ids, where = given.get("ids"), given.get("where")
         if bool(ids) == bool(where) or ("where" in given and where is None):
             raise InvalidInput(NOTHING_NAMED, code="nothing_named")
-        with self.provider(request) as provider:
-            deleted = provider.delete_chunks(name=name, ids=ids, where=where)
+        deleted = services.delete_chunks(service=self.service(request), name=name, ids=ids, where=where)
         return Response({"status": "deleted", "count_deleted": deleted})
 
 
@@ -141,7 +140,7 @@ class GatewayDocumentView(GatewayView):
     )
     def get(self, request: Request, name: str, document_id: str) -> Response:
         with_embedding = wants_embeddings(request)
-        with self.provider(request) as provider:
+        with services.provider_of(service=self.service(request)) as provider:
             chunk = provider.get_chunk(name=name, chunk_id=document_id, with_embedding=with_embedding)
         return Response(present_chunk(chunk, with_embedding=with_embedding))
 
@@ -163,14 +162,14 @@ class GatewayDocumentView(GatewayView):
         if ("text" in given) != ("embedding" in given):
             raise InvalidInput("Send 'text' and 'embedding' together.", code="embedding_required")
         reject_unstorable(given.get("text", ""), "text")
-        with self.provider(request) as provider:
-            chunk = provider.change_chunk(
-                name=name,
-                chunk_id=document_id,
-                metadata=given.get("metadata"),
-                text=given.get("text"),
-                embedding=given.get("embedding"),
-            )
+        chunk = services.change_chunk(
+            service=self.service(request),
+            name=name,
+            chunk_id=document_id,
+            metadata=given.get("metadata"),
+            text=given.get("text"),
+            embedding=given.get("embedding"),
+        )
         return Response(present_chunk(chunk))
 
 
@@ -192,7 +191,7 @@ class GatewayMetadataValuesView(GatewayView):
         key = request.query_params.get("field", "")
         if not key:
             raise InvalidInput("Query parameter 'field' is required.", code="field_required")
-        with self.provider(request) as provider:
+        with services.provider_of(service=self.service(request)) as provider:
             found = provider.metadata_values(name=name, key=key)
         values = list(found.values)
         return Response({"field": key, "values": values, "count": len(values), "truncated": found.truncated})
@@ -220,7 +219,7 @@ class GatewayQueryView(GatewayView):
         refuse_here_only(given, "filter_name")
         single = "query_embedding" in given
         queries = [given["query_embedding"]] if single else given["query_embeddings"]
-        with self.provider(request) as provider:
+        with services.provider_of(service=self.service(request)) as provider:
             found = [
                 provider.nearest(name=name, query=query, limit=given["top_k"], where=given.get("where"))
                 for query in queries

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, cast
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import numpy as np
 from django.utils import timezone
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
 from core_app.errors import Conflict, FarSideFailed, FarSideSlow, InvalidInput, NotFound, RagsiteError, Unavailable
 from core_app.far_side import FarSide, FarSideError
@@ -58,6 +58,13 @@ class RemoteSettings(ConnectionSettings):
     timeout_seconds: Annotated[float, Field(gt=0, le=600)] = Field(
         30.0, title="Time limit", description="Seconds that one request may take."
     )
+
+    @field_validator("url")
+    @classmethod
+    def _holds_no_password(cls, value: str) -> str:
+        if "@" in urlsplit(value).netloc:
+            raise ValueError("must not hold a user or a password: an address is no secret. Send them as a header")
+        return value
 
 
 class RemoteProvider:

@@ -114,9 +114,9 @@ LISTS = {("collections", "GET"), ("jobs", "GET"), ("gateway-collections", "GET")
 NO_COLLECTION = {("rerank", "POST"), ("rerank-v1", "POST"), ("rerank-v2", "POST")}
 #: These are about the whole server: a key for some collections may not call them.
 WHOLE_SERVER = {(name, method) for name, method in VERBS if name in {"connection", "connection-test"}}
-WHOLE_SERVER |= {("connections", "POST")}
-#: These tell the same to every key: what there is, and nothing of any collection.
-FOR_ALL = {("providers", "GET"), ("connections", "GET")}
+WHOLE_SERVER |= {("connections", "GET"), ("connections", "POST")}
+#: This tells the same to every key: what there is, and nothing of any collection.
+FOR_ALL = {("providers", "GET")}
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,7 @@ def test_it_is_renamed_and_removed_and_the_log_knows(client: Client) -> None:
         ({"settings": {**SETTINGS, "url": "file:///etc/passwd"}}, 400, "invalid_settings"),
         ({"settings": {**SETTINGS, "api_key": MASK}}, 400, "invalid_settings"),
         ({"settings": {**SETTINGS, "apikey": "rs_s3cret"}}, 400, "invalid_settings"),
+        ({"settings": {**SETTINGS, "url": "https://me:rs_s3cret@far.example.org"}}, 400, "invalid_settings"),
         ({"settings": [1]}, 400, "invalid"),
         ({}, 409, "connection_exists"),
     ],
@@ -144,7 +145,8 @@ def test_a_2_3_health_of_a_running_service_and_of_one_that_is_not_there(
 
 
 def test_a_key_for_some_collections_makes_no_connections(keys_required: None, client_with: Any) -> None:  # noqa: F811
-    some = client_with("admin", collections=("team-*",))
+    some = client_with("admin", "read", collections=("team-*",))
     assert make(some).status_code == 403
+    assert some.get("/api/connections").status_code == 403
     assert some.get("/api/connections/far").status_code == 403
     assert make(client_with("admin")).status_code == 201

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
+from django.db import connections
 from django.test import Client
 
+from access_app.models import AuditEntry
 from tests.integration.access.conftest import client_with, keys_required  # noqa: F401 (fixtures)
 from tests.integration.rerank.remote_service import Answer, Service, running
 
@@ -71,6 +76,19 @@ def test_a_9_7_all_calls_are_answered_as_the_storage_api_answers(client: Client,
     gone = ask(client, "DELETE", f"/api/collections/docs?service={far}")
     assert gone.json() == {"status": "deleted", "collection": "docs"}
     assert client.get("/collections/docs").status_code == 404
+    noted = AuditEntry.objects.filter(action__startswith="service.").order_by("id")
+    assert [(one.action, one.collection, one.object_name) for one in noted] == [
+        (f"service.{action}", "docs", "far: docs")
+        for action in (
+            "collection_created",
+            "chunks_added",
+            "chunk_changed",
+            "metadata_changed",
+            "chunks_deleted",
+            "collection_emptied",
+            "collection_deleted",
+        )
+    ]
 
 
 @pytest.mark.parametrize("service", ["", "?service=built-in"])
@@ -148,6 +166,44 @@ def test_what_is_not_there_is_503(client: Client) -> None:
         answer = ask(client, "GET", "/api/collections?service=far")
     assert (answer.status_code, answer.json()["code"]) == (503, "far_side_unreachable")
     assert answer.headers["Retry-After"]
+
+
+def test_who_waits_for_a_far_side_keeps_no_connection_of_the_database(client: Client, scripted: Service) -> None:
+    held: list[bool] = []
+
+    def look(_body: Any) -> Answer:
+        held.append(waiting.connection is not None)
+        return Answer(body={"name": "docs", "metadata": {}})
+
+    waiting = connections["default"]
+    scripted.rerank = [look]
+    assert ask(client, "GET", "/api/collections/docs?service=scripted").status_code == 200
+    assert held == [False]
+
+
+def test_a_far_side_that_sends_its_headers_byte_by_byte_is_given_up(client: Client) -> None:
+    with trickling() as url:
+        settings = {"url": url, "timeout_seconds": 1}
+        client.post("/api/connections", {"name": "far", "provider": "remote", "settings": settings}, JSON)
+        answer = ask(client, "POST", "/api/collections?service=far", {"name": "docs"})
+    assert (answer.status_code, answer.json()["code"]) == (504, "far_side_slow")
+
+
+@contextmanager
+def trickling() -> Iterator[str]:
+    """A server that sends a byte each fifth of a second, for a minute or until nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with suppress(OSError):
+                client, _ = server.accept()
+                with client:
+                    for byte in b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 300:
+                        client.sendall(bytes([byte]))
+                        time.sleep(0.2)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
 
 
 def test_reads_are_tried_again_and_writes_are_not(client: Client, scripted: Service) -> None:
