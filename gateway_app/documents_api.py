@@ -43,6 +43,10 @@ from gateway_app.presenting import present_chunk, present_near
 from search_app.query_api import QUERY_RESPONSE, QuerySerializer, QueryView
 
 
+#: Each is a request to the far side, one after the other.
+MOST_QUERIES = 10
+
+
 def refuse_here_only(given: dict[str, Any], *fields: str) -> None:
     """Raise InvalidInput for a field that only the built-in store knows."""
     for field in fields:
@@ -219,6 +223,8 @@ class GatewayQueryView(GatewayView):
         refuse_here_only(given, "filter_name")
         single = "query_embedding" in given
         queries = [given["query_embedding"]] if single else given["query_embeddings"]
+        if len(queries) > MOST_QUERIES:
+            raise InvalidInput(f"Send a service at most {MOST_QUERIES} queries at once.", code="too_many_queries")
         with services.provider_of(service=self.service(request)) as provider:
             found = [
                 provider.nearest(name=name, query=query, limit=given["top_k"], where=given.get("where"))
