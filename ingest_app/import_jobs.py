@@ -19,7 +19,7 @@ from ingest_app import importing, maintenance
 from ingest_app.dispatching import request
 from ingest_app.exchange_lines import count_lines
 from ingest_app.exchange_rows import Report
-from ingest_app.importing import Watch, begin_import, import_collection, import_in_batches
+from ingest_app.importing import Watch, begin_import, import_collection, import_into
 from ingest_app.itemless import succeed, tell
 from ingest_app.kept_files import keep, kept
 from ingest_app.leases import CancelledError, Heartbeat, Lease, hold
@@ -71,7 +71,7 @@ def run(lease: Lease, heartbeat: Heartbeat) -> None:
     watch = Watch(checked=work.checked, storing=work.storing, stored=work.stored, ending=work.ending)
     try:
         with kept(job_id=lease.job_id) as stream:
-            import_in_batches(name=collection.name, stream=stream, watch=watch, may_create=False)
+            import_into(collection=collection, stream=stream, watch=watch)
     except IntegrityError:
         raise Conflict(
             "Documents of the file were deleted or added while it was imported. What was stored stays; import the file "

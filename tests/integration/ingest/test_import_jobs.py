@@ -13,7 +13,7 @@ from django.test import Client
 from access_app.models import AuditEntry
 from collections_app.exporting import export_collection
 from collections_app.models import Chunk, Collection
-from collections_app.services import create_collection, delete_collection
+from collections_app.services import change_collection, create_collection, delete_collection
 from core_app.errors import Conflict, Unavailable
 from ingest_app import exchange_api, import_jobs, importing, kept_files
 from ingest_app.exchange_rows import Report
@@ -189,6 +189,22 @@ def test_a_collection_that_is_deleted_meanwhile_ends_the_job(file: bytes, monkey
     assert not Job.objects.filter(pk=job.pk).exists()
     assert not Collection.objects.filter(name="copy").exists()
     assert not UploadPart.objects.exists()
+
+
+@pytest.mark.parametrize("step", ["checked", "stored"])
+def test_a_collection_that_is_renamed_meanwhile_gets_the_file(
+    file: bytes, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not the one that has its name by then."""
+    job = submitted(file)
+
+    def rename() -> None:
+        change_collection(name="copy", new_name="renamed")
+        create_collection(name="copy")
+
+    at_batch(monkeypatch, 2, rename, step=step)
+    work_off(job)
+    assert (job.state, held("renamed"), held("copy")) == ("succeeded", COUNT, 0)
 
 
 def test_its_progress_is_told_while_it_runs(file: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
