@@ -19,6 +19,7 @@ from ingest_app import importing, maintenance
 from ingest_app.dispatching import request
 from ingest_app.exchange_lines import count_lines
 from ingest_app.exchange_rows import Report
+from ingest_app.import_log import record_ended
 from ingest_app.importing import Watch, begin_import, import_collection, import_into
 from ingest_app.itemless import succeed, tell
 from ingest_app.kept_files import keep, kept
@@ -89,7 +90,7 @@ class _Work:
         row = Job.objects.values("total", "result").get(pk=lease.job_id)
         self._total = int(row["total"])
         #: By those who worked on it before.
-        self._before: dict[str, int] = {"stored": 0, "removed": 0, **(row["result"] or {})}
+        self._before: dict[str, int] = {"stored": 0, "removed": 0, "documents_changed": 0, **(row["result"] or {})}
 
     def checked(self, report: Report) -> None:
         self._heartbeat.check_sometimes()
@@ -109,6 +110,7 @@ class _Work:
     def ending(self, report: Report) -> None:
         job = self._held()
         succeed(job=job, result=self._outcome(report))
+        record_ended(job=job)
         UploadPart.objects.filter(job=job).delete()
 
     def _held(self) -> Job:
@@ -119,8 +121,11 @@ class _Work:
 
     def _outcome(self, report: Report) -> dict[str, Any]:
         stored = self._before["stored"] + report.chunks.new + report.chunks.replaced
+        changed = report.documents.new + report.documents.replaced
         return {
             "documents": report.documents.total,
+            # Without its hash until the end, a document that was stored before differs from the file's once more.
+            "documents_changed": max(self._before["documents_changed"], changed),
             "chunks": report.chunks.total,
             "stored": stored,
             "unchanged": max(0, report.chunks.total - stored),

@@ -7,7 +7,7 @@ whole. A document comes with all of its chunks: those that the collection has of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import IO
 
@@ -22,6 +22,7 @@ from core_app.ports import Vectors
 from ingest_app.exchange_lines import ChunkLine, DocumentLine, End, Header, lines_of, read_line
 from ingest_app.exchange_rows import Arriving, Report
 from ingest_app.exchange_target import check_header, check_name, make_collection, plan_for
+from ingest_app.import_log import record_import
 
 #: As many as one add may bring: the import is one transaction, and other writes wait for its end.
 MOST_CHUNKS = 10_000
@@ -78,7 +79,9 @@ def import_collection(*, name: str, stream: IO[bytes], may_create: bool = True) 
             arriving.take(lines)
         report = arriving.end()
         _refuse(report)  # of what was changed meanwhile
-        _note(target, report)
+        if report.changes:
+            touch(collection=target)
+            record("collection.imported", target, after=_counts(report))
     return report
 
 
@@ -93,11 +96,28 @@ def import_in_batches(*, name: str, stream: IO[bytes], watch: Watch) -> Report:
     _refuse(checked)
     with transaction.atomic():
         target = _made(found, name, _Reading(stream).header)
-    return _store(target, stream, watch, is_new=checked.is_new)
+    committed: dict[str, int] = {}
+
+    def stored(report: Report) -> None:
+        committed.update(_counts(report))
+        watch.stored(report)
+
+    def ending(report: Report) -> None:
+        record_import(collection_id=target.pk, counts=_counts(report))
+        watch.ending(report)
+
+    try:
+        return _store(target, stream, replace(watch, stored=stored, ending=ending), is_new=checked.is_new)
+    except BaseException:  # Ctrl-C, too
+        record_import(collection_id=target.pk, counts=committed)
+        raise
 
 
 def import_into(*, collection: Collection, stream: IO[bytes], watch: Watch) -> Report:
-    """The same into a collection that is there, whatever it is called by now. Raises CollectionGone, too."""
+    """The same into a collection that is there, whatever it is called by now. Raises CollectionGone, too.
+
+    What it changes is recorded by the caller.
+    """
     _refuse(_check(collection, stream, bounded=False, ready=None, told=watch.checked))
     return _store(collection, stream, watch, is_new=False)
 
@@ -106,21 +126,19 @@ def _store(target: Collection, stream: IO[bytes], watch: Watch, *, is_new: bool)
     reading = _Reading(stream)
     arriving = Arriving(collection=target, plan=plan_for(reading.header, target), writes=True)
     arriving.report.is_new = is_new
-    try:
-        for lines in reading.batches(refuse=arriving.report.refuse):
-            with transaction.atomic():
-                arriving.collection = lock_collection(collection_id=target.pk)
-                arriving.take(lines)
-                touch(collection=arriving.collection)
-                watch.storing(arriving.report)
-            watch.stored(arriving.report)
+    for lines in reading.batches(refuse=arriving.report.refuse):
         with transaction.atomic():
             arriving.collection = lock_collection(collection_id=target.pk)
-            arriving.end()
-            watch.ending(arriving.report)
-    finally:
-        with transaction.atomic():
-            _note(target, arriving.report)
+            arriving.take(lines)
+            touch(collection=arriving.collection)
+            watch.storing(arriving.report)
+        watch.stored(arriving.report)
+    with transaction.atomic():
+        arriving.collection = lock_collection(collection_id=target.pk)
+        arriving.end()
+        if arriving.report.changes:
+            touch(collection=arriving.collection)
+        watch.ending(arriving.report)
     return arriving.report
 
 
@@ -168,16 +186,12 @@ def _made(found: Collection | None, name: str, header: Header) -> Collection:
     return found or _named(name) or make_collection(name=name, header=header)
 
 
-def _note(collection: Collection, report: Report) -> None:
-    if not report.changes or not Collection.objects.filter(pk=collection.pk).exists():
-        return
-    touch(collection=collection)
-    counts = {
+def _counts(report: Report) -> dict[str, int]:
+    return {
         "documents": report.documents.new + report.documents.replaced,
         "chunks": report.chunks.new + report.chunks.replaced,
         "removed": report.removed,
     }
-    record("collection.imported", collection, after=counts)
 
 
 def _check_size(report: Report) -> None:

@@ -85,6 +85,11 @@ def hits(name: str) -> Any:
     return [(hit.id, hit.content, round(hit.score, 6), str(hit.explanation)) for hit in found.hits]
 
 
+def recorded() -> list[int]:
+    """How many chunks the audit log has of each import."""
+    return [entry.after["chunks"] for entry in AuditEntry.objects.filter(action="collection.imported")]
+
+
 class TestRoundTrip:
     def test_everything_is_there_again(self, tea: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
         file = exported()
@@ -149,9 +154,11 @@ class TestRoundTrip:
             import_in_batches(name="copy", stream=exported(), watch=Watch(stored=stop))
         assert 0 < Chunk.objects.filter(collection__name="copy").count() < Chunk.objects.filter(collection=tea).count()
         assert set(Document.objects.filter(collection__name="copy").values_list("content_hash", flat=True)) == {""}
+        assert recorded() == [Chunk.objects.filter(collection__name="copy").count()]
         import_in_batches(name="copy", stream=exported(), watch=Watch())
         assert contents("copy") == contents("tea")
         assert hits("copy") == hits("tea")
+        assert sum(recorded()) == Chunk.objects.filter(collection=tea).count()
 
 
 class TestInto:
