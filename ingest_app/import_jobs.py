@@ -11,10 +11,10 @@ from typing import IO, Any
 from django.db import IntegrityError, transaction
 
 from access_app.audit import record
-from collections_app.models import Collection
+from collections_app.models import Chunk, Collection, Document
 from collections_app.selectors import get_collection
 from collections_app.services import CollectionGone, bound_waiting
-from core_app.errors import Conflict
+from core_app.errors import Conflict, RagsiteError
 from ingest_app import importing, maintenance
 from ingest_app.dispatching import request
 from ingest_app.exchange_lines import count_lines
@@ -26,6 +26,9 @@ from ingest_app.kept_files import keep, kept
 from ingest_app.leases import CancelledError, Heartbeat, Lease, hold
 from ingest_app.models import Job, UploadPart
 from ingest_app.submitting import check_room
+
+
+_LEFT_EMPTY = "The collection that was made for it is empty: import the mended file into it, or delete it."
 
 
 def start_import(*, name: str, stream: IO[bytes], may_create: bool = True) -> Report | Job:
@@ -43,8 +46,8 @@ def start_import(*, name: str, stream: IO[bytes], may_create: bool = True) -> Re
     check_room(files=1, size=size)
     with transaction.atomic():
         bound_waiting()
-        collection = begin_import(name=name, stream=stream)
-        options = {"bytes": size, "documents": documents, "chunks": chunks}
+        collection, is_new = begin_import(name=name, stream=stream)
+        options = {"bytes": size, "documents": documents, "chunks": chunks, "is_new": is_new}
         job = Job(kind=Job.Kind.IMPORT, collection=collection, total=chunks, options=options)
         if not _asked(job):
             raise Conflict(
@@ -79,6 +82,20 @@ def run(lease: Lease, heartbeat: Heartbeat) -> None:
             "again.",
             code="collection_changed",
         ) from None
+    except CollectionGone:
+        raise
+    except RagsiteError as error:
+        if _is_left_empty(lease):
+            # It stays, for the job, which says what is wrong with the file, would go with it.
+            error.detail += f" {_LEFT_EMPTY}"
+        raise
+
+
+def _is_left_empty(lease: Lease) -> bool:
+    """Whether the job made a collection that nothing has come into."""
+    options = Job.objects.values_list("options", flat=True).get(pk=lease.job_id) or {}
+    content = (rows.objects.filter(collection=lease.collection_id) for rows in (Document, Chunk))
+    return bool(options.get("is_new")) and not any(rows.exists() for rows in content)
 
 
 class _Work:

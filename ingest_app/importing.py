@@ -142,15 +142,15 @@ def _store(target: Collection, stream: IO[bytes], watch: Watch, *, is_new: bool)
     return arriving.report
 
 
-def begin_import(*, name: str, stream: IO[bytes]) -> Collection:
-    """The collection that a large file goes to, made now where there is none. Needs a transaction.
+def begin_import(*, name: str, stream: IO[bytes]) -> tuple[Collection, bool]:
+    """The collection that a large file goes to, and whether it was made now. Needs a transaction.
 
     Raises InvalidInput for what is no exported collection, and Conflict for one whose vectors cannot be had here.
     """
     target, header = _named(name), _Reading(stream).header
     check_header(header, is_new=target is None)
     plan_for(header, target)
-    return target or make_collection(name=name, header=header)
+    return target or make_collection(name=name, header=header), target is None
 
 
 def _check(

@@ -219,7 +219,24 @@ def test_a_line_that_cannot_be_stored_is_told_by_the_job(file: bytes) -> None:
     job = work_off(submitted(file.replace(b'"id":"d29"', b'"id":""')))
     assert (job.state, job.code, held("copy")) == ("failed", "lines_refused", 0)
     assert "id: use 1 to" in job.error
+    assert job.error.endswith("made for it is empty: import the mended file into it, or delete it.")
     assert not UploadPart.objects.exists()
+
+
+def test_of_a_collection_that_was_there_it_says_nothing(file: bytes) -> None:
+    create_collection(name="copy")
+    job = work_off(submitted(file.replace(b'"id":"d29"', b'"id":""')))
+    assert (job.code, "delete it" in job.error) == ("lines_refused", False)
+
+
+def test_of_what_is_stored_by_then_it_does_not_say_that_it_is_empty(
+    file: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end() -> None:
+        raise Conflict("No more.")
+
+    at_batch(monkeypatch, 1, end)
+    assert work_off(submitted(file)).error == "No more."
 
 
 def test_what_is_no_export_is_refused_at_once(file: bytes) -> None:
