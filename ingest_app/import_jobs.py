@@ -27,7 +27,6 @@ from ingest_app.leases import CancelledError, Heartbeat, Lease, hold
 from ingest_app.models import Job, UploadPart
 from ingest_app.submitting import check_room
 
-
 _LEFT_EMPTY = "The collection that was made for it is empty: import the mended file into it, or delete it."
 
 

@@ -133,9 +133,16 @@ def _store(target: Collection, stream: IO[bytes], watch: Watch, *, is_new: bool)
             touch(collection=arriving.collection)
             watch.storing(arriving.report)
         watch.stored(arriving.report)
+    for keys in arriving.slices():
+        with transaction.atomic():
+            arriving.collection = lock_collection(collection_id=target.pk)
+            if arriving.clear(keys):
+                touch(collection=arriving.collection)
+            watch.storing(arriving.report)
+        watch.stored(arriving.report)
     with transaction.atomic():
         arriving.collection = lock_collection(collection_id=target.pk)
-        arriving.end()
+        arriving.close()
         if arriving.report.changes:
             touch(collection=arriving.collection)
         watch.ending(arriving.report)

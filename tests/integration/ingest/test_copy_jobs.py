@@ -18,6 +18,7 @@ from collections_app.disabling import set_disabled
 from collections_app.filters import save_filter
 from collections_app.models import Chunk, Collection, KeptVector, NamedFilter
 from collections_app.services import create_collection, delete_collection
+from core_app import wiring
 from core_app.errors import Conflict
 from core_app.sql import statement
 from ingest_app import copy_jobs
@@ -215,7 +216,7 @@ class TestOthersMeanwhile:
         """After its last look at the job, and also where its lease ran out by then."""
         large()
         job = submitted()
-        original = cloning.copy_test_cases
+        original = wiring.copy_test_cases
 
         def cancelled(**given: Any) -> None:
             original(**given)

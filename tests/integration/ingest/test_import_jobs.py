@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db.models import Count
 from django.test import Client
 
 from access_app.acting import Door, acting
 from access_app.models import AuditEntry
 from collections_app.exporting import export_collection
-from collections_app.models import Chunk, Collection
+from collections_app.models import Chunk, Collection, Document
 from collections_app.services import change_collection, create_collection, delete_collection
 from core_app.errors import Conflict, Unavailable
-from ingest_app import exchange_api, import_jobs, importing, kept_files
+from ingest_app import exchange_api, exchange_rows, import_jobs, importing, kept_files
 from ingest_app.exchange_rows import Report
 from ingest_app.import_jobs import start_import
 from ingest_app.kept_files import keep, kept
@@ -206,6 +208,59 @@ def test_the_log_counts_documents_once(db: None, monkeypatch: pytest.MonkeyPatch
     expire(job)
     work_off(job)
     assert recorded() == [counts(11, documents=11)]
+
+
+@pytest.mark.parametrize("number", [3, 5, 6, 8, 11])
+def test_chunks_of_documents_are_counted_whoever_dies(db: None, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of documents that are the same and lack a chunk, or have one that the file has not, which goes batch by batch."""
+    monkeypatch.setattr(exchange_rows, "SLICE", 2)
+    create_collection(name="words")
+    ingest("words", *(f"Text {n}." for n in range(11)))
+    file = b"".join(export_collection(name="words"))
+    work_off(submitted(file))
+    odd = Chunk.objects.filter(collection__name="copy", document__source__in=("s1", "s2", "s8"))
+    for chunk in odd:
+        Chunk.objects.filter(pk=chunk.pk).update(external_id=f"odd {chunk.pk}")
+    Document.objects.filter(collection__name="copy", source="s5").update(chunk_count=0)
+    Chunk.objects.filter(collection__name="copy", document__source="s5").delete()
+    more = Document.objects.get(collection__name="copy", source="s0")
+    Document.objects.filter(pk=more.pk).update(chunk_count=2)
+    Chunk.objects.create(collection=more.collection, document=more, external_id="more", text="t")
+    job = submitted(file)
+    with monkeypatch.context() as killing:
+        at_batch(killing, number, die)
+        with suppress(WorkerDied):
+            run_job(job_id=job.pk, stopping=never)
+    job.refresh_from_db()
+    if job.finished_at is None:
+        expire(job)
+        work_off(job)
+    found = Document.objects.filter(collection__name="copy").annotate(held=Count("chunks"))
+    assert set(found.values_list("chunk_count", "held")) == {(1, 1)}
+    assert not found.filter(content_hash="").exists()
+    assert (recorded()[-1]["chunks"], recorded()[-1]["removed"]) == (4, 4)
+
+
+def test_removing_what_the_file_has_not_can_be_cancelled(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange_rows, "SLICE", 2)
+    create_collection(name="words")
+    ingest("words", *(f"Text {n}." for n in range(11)))
+    file = b"".join(export_collection(name="words"))
+    for chunk in Chunk.objects.filter(collection__name="words"):
+        Chunk.objects.filter(pk=chunk.pk).update(external_id=f"odd {chunk.pk}")
+    job = submitted(file, "words")
+    storing = import_jobs._Work.storing
+
+    def watched(work: Any, found: Report) -> None:
+        storing(work, found)
+        if found.removed == 4:
+            Job.objects.filter(pk=job.pk).update(cancel_requested=True)
+
+    monkeypatch.setattr(import_jobs._Work, "storing", watched)
+    run_job(job_id=job.pk, stopping=never)
+    job.refresh_from_db()
+    assert (job.state, held("words")) == ("cancelled", 22 - 4)
+    assert recorded("words") == [counts(11, removed=4)]
 
 
 def test_one_that_waits_is_cancelled_at_once(file: bytes) -> None:
