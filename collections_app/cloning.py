@@ -65,11 +65,14 @@ def clone_collection(*, name: str, new_name: str, along: Along = ALL) -> Collect
     return get_summary(name=new_name)
 
 
-def copy_in_one_snapshot(*, source_id: int, target_id: int, new_name: str, along: Along, told: Told) -> int:
+def copy_in_one_snapshot(
+    *, source_id: int, target_id: int, new_name: str, along: Along, told: Told, fence: Callable[[], None] | None = None
+) -> int:
     """Copy a collection of any size, all of it or nothing, while others go on to write to it; how many chunks.
 
     The copy is what the original was at the beginning. It gets the key `target_id`, so that whoever does this a second
-    time finds that it was done. Raises as `clone_collection`, but TooLarge, and CollectionGone.
+    time finds that it was done. The `fence` is called last before the commit; where it raises, nothing is committed.
+    Raises as `clone_collection`, but TooLarge, and CollectionGone.
     """
     with writing_snapshot():
         # The name first: whoever waits for it waits with nothing done.
@@ -77,7 +80,12 @@ def copy_in_one_snapshot(*, source_id: int, target_id: int, new_name: str, along
         source = Collection.objects.select_related("active_generation").filter(pk=source_id).first()
         if source is None:
             raise CollectionGone
-        return _copy(source, new_name, along=along, told=told, key=target_id)
+        copied = _copy(source, new_name, along=along, told=told, key=target_id)
+        if fence is not None:
+            # What takes as long as there are rows comes before: between the fence and the commit others wait.
+            connection.check_constraints()
+            fence()
+        return copied
 
 
 def clone_any(*, name: str, new_name: str, along: Along, told: Told) -> int:

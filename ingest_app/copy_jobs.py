@@ -2,16 +2,19 @@
 
 The copy appears with the last of its rows: a job that dies, fails or is cancelled leaves nothing. Its key is chosen
 when the job is made, so whoever takes it up once more sees whether the copy is there. The job's own row is written
-beside the transaction, which could not write to a row that the heartbeat writes to.
+beside the transaction, which could not write to a row that the heartbeat writes to. It is locked there before the copy
+is committed, and the job ends there after it: who cancels it meanwhile waits, and finds that it has succeeded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from types import TracebackType
+from typing import Any
 
 from django.db import IntegrityError, connection, transaction
 
@@ -24,7 +27,7 @@ from core_app.errors import Conflict
 from ingest_app import maintenance
 from ingest_app.dispatching import request
 from ingest_app.itemless import succeed, tell
-from ingest_app.leases import Heartbeat, Lease, hold
+from ingest_app.leases import CancelledError, Heartbeat, Lease, hold
 from ingest_app.models import Job
 
 
@@ -53,26 +56,37 @@ def start_copy(*, name: str, new_name: str, along: Along = ALL) -> CollectionSum
 def run(lease: Lease, heartbeat: Heartbeat) -> None:
     """The work of a job of the kind `copy`."""
     options = Job.objects.values_list("options", flat=True).get(pk=lease.job_id) or {}
-    name, key = options["name"], options["key"]
-    if not _is_there(key):
-        along = Along(filters=options["filters"], test_cases=options["test_cases"])
-        total = Chunk.objects.filter(collection_id=lease.collection_id).count()
-        with Beside() as beside:
-            told = partial(_told, lease, heartbeat, beside, total)
-            told(0)
-            try:
-                copy_in_one_snapshot(
-                    source_id=lease.collection_id, target_id=key, new_name=name, along=along, told=told
-                )
-            except IntegrityError:
-                # Somebody gave this name, or this key, to a collection since the snapshot was taken.
-                if not _is_there(key):
-                    raise Conflict(
-                        f"Collection '{name}' was made meanwhile. Copy under another name.", code="conflict"
-                    ) from None
-    _finish(lease, key)
+    key = options["key"]
+    try:
+        if _is_there(key):
+            _finish_held(lease, key)
+        else:
+            _copy(lease, heartbeat, options)
+    except IntegrityError:
+        # Somebody gave this name, or this key, to a collection since the snapshot was taken.
+        if not _is_there(key):
+            raise Conflict(
+                f"Collection '{options['name']}' was made meanwhile. Copy under another name.", code="conflict"
+            ) from None
+        _finish_held(lease, key)
     while maintenance.compact(collection_id=key):
         pass
+
+
+def _copy(lease: Lease, heartbeat: Heartbeat, options: Mapping[str, Any]) -> None:
+    total = Chunk.objects.filter(collection_id=lease.collection_id).count()
+    with Beside() as beside, Fence(lease, beside) as fence:
+        told = partial(_told, lease, heartbeat, beside, total)
+        told(0)
+        copy_in_one_snapshot(
+            source_id=lease.collection_id,
+            target_id=options["key"],
+            new_name=options["name"],
+            along=Along(filters=options["filters"], test_cases=options["test_cases"]),
+            told=told,
+            fence=fence.close,
+        )
+        fence.finish(options["key"])
 
 
 def _told(lease: Lease, heartbeat: Heartbeat, beside: Beside, total: int, done: int) -> None:
@@ -82,11 +96,14 @@ def _told(lease: Lease, heartbeat: Heartbeat, beside: Beside, total: int, done: 
     beside.call(heartbeat.check)
 
 
-def _finish(lease: Lease, key: int) -> None:
+def _finish_held(lease: Lease, key: int) -> None:
     with transaction.atomic():
-        job = hold(lease=lease)
-        job.total = Chunk.objects.filter(collection_id=key).count()
-        succeed(job=job, result={"chunks": job.total, "collection_id": key})
+        _finish(hold(lease=lease), key)
+
+
+def _finish(job: Job, key: int) -> None:
+    job.total = Chunk.objects.filter(collection_id=key).count()
+    succeed(job=job, result={"chunks": job.total, "collection_id": key})
 
 
 def _is_there(key: int) -> bool:
@@ -115,3 +132,43 @@ class Beside:
     def call(self, work: Callable[[], None]) -> None:
         """Wait for what it does. Raises what it raises."""
         self._thread.submit(work).result()
+
+
+class Fence:
+    """The job's row, locked on the connection beside the copy's from before the copy's commit to after it."""
+
+    def __init__(self, lease: Lease, beside: Beside) -> None:
+        self._lease = lease
+        self._beside = beside
+        self._closed = ExitStack()
+
+    def __enter__(self) -> Fence:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._beside.call(lambda: self._open(kind, error, trace))
+
+    def close(self) -> None:
+        """Raises LeaseLostError or CancelledError where the copy must not be committed."""
+        self._beside.call(self._close)
+
+    def finish(self, key: int) -> None:
+        """The copy is committed: the job ends."""
+        self._beside.call(lambda: self._finish(key))
+
+    def _close(self) -> None:
+        with ExitStack() as closing:
+            closing.enter_context(transaction.atomic())
+            self._job = hold(lease=self._lease)
+            if self._job.cancel_requested:
+                raise CancelledError
+            self._closed = closing.pop_all()
+
+    def _finish(self, key: int) -> None:
+        with self._closed:
+            _finish(self._job, key)
+
+    def _open(self, *given: Any) -> None:
+        self._closed.__exit__(*given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,7 +125,9 @@ class Arriving:
         self._ready = ready
         self._known: dict[str, _Known] = {}
         self._ids: set[str] = set()
-        #: By key, documents of which something changed, and the hashes that they have in the file.
+        #: The hashes that documents have in the file, by key: of all that are stored by now ...
+        self._hashes: dict[int, str] = {}
+        #: ... and of those of which something changed.
         self._changed: dict[int, str] = {}
 
     def take(self, lines: Sequence[tuple[int, DocumentLine | ChunkLine]]) -> None:
@@ -133,16 +135,34 @@ class Arriving:
         self._take_documents([(number, line) for number, line in lines if isinstance(line, DocumentLine)])
         self._take_chunks([(number, line) for number, line in lines if isinstance(line, ChunkLine)])
 
-    def end(self) -> Report:
-        """Nothing follows: what the collection has of the file's documents and the file has not is removed."""
-        for chunks in self._left_over():
-            self.report.removed += len(chunks)
-            if self._writes and self.collection is not None:
-                take_out(collection=self.collection, chunks=chunks, documents=self._keys())
-                self._note_changed(chunks)
+    def slices(self) -> Iterator[Sequence[int]]:
+        """Once nothing follows: documents, by key, that may have chunks which the file has not, for `clear`."""
+        keys = sorted(known.key for known in self._known.values() if known.key is not None and not known.is_new)
+        return (keys[start : start + SLICE] for start in range(0, len(keys), SLICE))
+
+    def clear(self, keys: Sequence[int]) -> bool:
+        """Remove the chunks that these documents have and the file has not; whether there were any."""
+        rows = Chunk.objects.filter(document__in=keys)
+        bare = rows.only("external_id", "position", "document_id").iterator()
+        left = [row for row in bare if row.external_id not in self._ids]
+        self.report.removed += len(left)
+        if left and self._writes and self.collection is not None:
+            whole = self._whole(left)
+            take_out(collection=self.collection, chunks=left, documents=whole)
+            end(hashes={key: self._hashes[key] for key in whole})
+        return bool(left)
+
+    def close(self) -> Report:
+        """Everything is stored, and what is to be removed is removed: documents get their counts and hashes."""
         if self._writes:
             end(hashes=self._changed)
         return self.report
+
+    def end(self) -> Report:
+        """Nothing follows: all of that at once."""
+        for keys in self.slices():
+            self.clear(keys)
+        return self.close()
 
     def _take_documents(self, lines: Sequence[tuple[int, DocumentLine]]) -> None:
         found: dict[str, Document] = {}
@@ -166,6 +186,8 @@ class Arriving:
         if self._writes and not is_same and self.collection is not None:
             row = put_document(collection=self.collection, values=values, text=text, replaces=stored)
             self._changed[row.pk] = line.content_hash
+        if row is not None:
+            self._hashes[row.pk] = line.content_hash
         self._known[line.source] = _Known(
             key=row.pk if row else None,
             content_hash=line.content_hash,
@@ -247,17 +269,15 @@ class Arriving:
         if not wanted:
             return
         assert self.collection is not None, "what is written goes to a collection"
+        replaced = [one.stored for one in wanted if one.stored is not None]
         put_chunks(
             collection=self.collection,
             model=self._plan.model or server_model(),
             chunks=[self._received(one, made) for one in wanted],
-            documents=self._keys(),
+            documents=self._whole(replaced),
         )
-        self._note_changed([one.stored for one in wanted if one.stored is not None])
-        for one in wanted:
-            if one.line.source is not None:
-                known = self._known[one.line.source]
-                self._changed[known.key or 0] = known.content_hash
+        keys = {self._known[one.line.source].key for one in wanted if one.line.source is not None}
+        self._note_changed({key for key in keys if key is not None} | self._whole(replaced))
 
     def _received(self, one: _Wanted, made: Mapping[str, Vectors]) -> Received:
         return Received(
@@ -278,23 +298,17 @@ class Arriving:
         known = self._known[line.source]
         return Document(pk=known.key, source=line.source, title=known.title)
 
-    def _left_over(self) -> Iterator[list[Chunk]]:
-        keys = sorted(known.key for known in self._known.values() if known.key is not None and not known.is_new)
-        for start in range(0, len(keys), SLICE):
-            rows = Chunk.objects.filter(document__in=keys[start : start + SLICE])
-            bare = rows.only("external_id", "position", "document_id").iterator()
-            left = [row for row in bare if row.external_id not in self._ids]
-            if left:
-                yield left
-
-    def _keys(self) -> frozenset[int]:
-        return frozenset(known.key for known in self._known.values() if known.key is not None)
-
-    def _note_changed(self, chunks: Sequence[Chunk]) -> None:
-        """Documents of the file that lost these chunks are counted anew at the end."""
-        hashes = {known.key: known.content_hash for known in self._known.values() if known.key is not None}
+    def _whole(self, chunks: Sequence[Chunk]) -> frozenset[int]:
+        """The documents of these stored chunks that the file has, by key."""
         documents = {chunk.document_id for chunk in chunks if chunk.document_id is not None}
-        self._changed |= {key: hashes[key] for key in documents if key in hashes}
+        return frozenset(key for key in documents if key in self._hashes)
+
+    def _note_changed(self, keys: Set[int]) -> None:
+        """These documents are counted anew at the end, also by whoever goes on after a crash: it finds no hash."""
+        fresh = {key: self._hashes[key] for key in keys if key not in self._changed}
+        if fresh:
+            Document.objects.filter(pk__in=fresh).update(content_hash="")
+            self._changed |= fresh
 
 
 def _same_document(stored: Document, values: Mapping[str, Any], text: Mapping[str, Any] | None) -> bool:

@@ -11,20 +11,23 @@ from typing import IO, Any
 from django.db import IntegrityError, transaction
 
 from access_app.audit import record
-from collections_app.models import Collection
+from collections_app.models import Chunk, Collection, Document
 from collections_app.selectors import get_collection
 from collections_app.services import CollectionGone, bound_waiting
-from core_app.errors import Conflict
+from core_app.errors import Conflict, RagsiteError
 from ingest_app import importing, maintenance
 from ingest_app.dispatching import request
 from ingest_app.exchange_lines import count_lines
 from ingest_app.exchange_rows import Report
-from ingest_app.importing import Watch, begin_import, import_collection, import_in_batches
+from ingest_app.import_log import record_ended
+from ingest_app.importing import Watch, begin_import, import_collection, import_into
 from ingest_app.itemless import succeed, tell
 from ingest_app.kept_files import keep, kept
 from ingest_app.leases import CancelledError, Heartbeat, Lease, hold
 from ingest_app.models import Job, UploadPart
 from ingest_app.submitting import check_room
+
+_LEFT_EMPTY = "The collection that was made for it is empty: import the mended file into it, or delete it."
 
 
 def start_import(*, name: str, stream: IO[bytes], may_create: bool = True) -> Report | Job:
@@ -42,8 +45,8 @@ def start_import(*, name: str, stream: IO[bytes], may_create: bool = True) -> Re
     check_room(files=1, size=size)
     with transaction.atomic():
         bound_waiting()
-        collection = begin_import(name=name, stream=stream)
-        options = {"bytes": size, "documents": documents, "chunks": chunks}
+        collection, is_new = begin_import(name=name, stream=stream)
+        options = {"bytes": size, "documents": documents, "chunks": chunks, "is_new": is_new}
         job = Job(kind=Job.Kind.IMPORT, collection=collection, total=chunks, options=options)
         if not _asked(job):
             raise Conflict(
@@ -71,13 +74,27 @@ def run(lease: Lease, heartbeat: Heartbeat) -> None:
     watch = Watch(checked=work.checked, storing=work.storing, stored=work.stored, ending=work.ending)
     try:
         with kept(job_id=lease.job_id) as stream:
-            import_in_batches(name=collection.name, stream=stream, watch=watch, may_create=False)
+            import_into(collection=collection, stream=stream, watch=watch)
     except IntegrityError:
         raise Conflict(
             "Documents of the file were deleted or added while it was imported. What was stored stays; import the file "
             "again.",
             code="collection_changed",
         ) from None
+    except CollectionGone:
+        raise
+    except RagsiteError as error:
+        if _is_left_empty(lease):
+            # It stays, for the job, which says what is wrong with the file, would go with it.
+            error.detail += f" {_LEFT_EMPTY}"
+        raise
+
+
+def _is_left_empty(lease: Lease) -> bool:
+    """Whether the job made a collection that nothing has come into."""
+    options = Job.objects.values_list("options", flat=True).get(pk=lease.job_id) or {}
+    content = (rows.objects.filter(collection=lease.collection_id) for rows in (Document, Chunk))
+    return bool(options.get("is_new")) and not any(rows.exists() for rows in content)
 
 
 class _Work:
@@ -89,7 +106,7 @@ class _Work:
         row = Job.objects.values("total", "result").get(pk=lease.job_id)
         self._total = int(row["total"])
         #: By those who worked on it before.
-        self._before: dict[str, int] = {"stored": 0, "removed": 0, **(row["result"] or {})}
+        self._before: dict[str, int] = {"stored": 0, "removed": 0, "documents_changed": 0, **(row["result"] or {})}
 
     def checked(self, report: Report) -> None:
         self._heartbeat.check_sometimes()
@@ -109,6 +126,7 @@ class _Work:
     def ending(self, report: Report) -> None:
         job = self._held()
         succeed(job=job, result=self._outcome(report))
+        record_ended(job=job)
         UploadPart.objects.filter(job=job).delete()
 
     def _held(self) -> Job:
@@ -119,8 +137,11 @@ class _Work:
 
     def _outcome(self, report: Report) -> dict[str, Any]:
         stored = self._before["stored"] + report.chunks.new + report.chunks.replaced
+        changed = report.documents.new + report.documents.replaced
         return {
             "documents": report.documents.total,
+            # Without its hash until the end, a document that was stored before differs from the file's once more.
+            "documents_changed": max(self._before["documents_changed"], changed),
             "chunks": report.chunks.total,
             "stored": stored,
             "unchanged": max(0, report.chunks.total - stored),

@@ -7,7 +7,7 @@ whole. A document comes with all of its chunks: those that the collection has of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import IO
 
@@ -22,6 +22,7 @@ from core_app.ports import Vectors
 from ingest_app.exchange_lines import ChunkLine, DocumentLine, End, Header, lines_of, read_line
 from ingest_app.exchange_rows import Arriving, Report
 from ingest_app.exchange_target import check_header, check_name, make_collection, plan_for
+from ingest_app.import_log import record_import
 
 #: As many as one add may bring: the import is one transaction, and other writes wait for its end.
 MOST_CHUNKS = 10_000
@@ -56,7 +57,7 @@ def check_import(*, name: str, stream: IO[bytes], bounded: bool = True) -> Repor
     Raises InvalidInput for a file that is no exported collection, Conflict for one whose vectors cannot be had here,
     and, where `bounded`, TooLarge for more than `MOST_CHUNKS` or `MOST_DOCUMENTS`.
     """
-    return _check(name, stream, bounded=bounded, ready=None)
+    return _check(_named(name), stream, bounded=bounded, ready=None)
 
 
 def import_collection(*, name: str, stream: IO[bytes], may_create: bool = True) -> Report:
@@ -65,78 +66,109 @@ def import_collection(*, name: str, stream: IO[bytes], may_create: bool = True) 
     Texts are embedded before anything is locked. Raises as `check_import`, InvalidInput with the first refusals, and
     NotFound for a collection that is not there unless it `may_create` one.
     """
-    if not may_create:
-        get_collection(name=name)
+    found = _named(name) if may_create else get_collection(name=name)
     ready: dict[str, Vectors] = {}
-    checked = _check(name, stream, bounded=True, ready=ready)
+    checked = _check(found, stream, bounded=True, ready=ready)
     _refuse(checked)
     with transaction.atomic():
         reading = _Reading(stream)
-        target = _locked(name, reading.header)
+        target = lock_collection(collection_id=_made(found, name, reading.header).pk)
         arriving = Arriving(collection=target, plan=plan_for(reading.header, target), writes=True, ready=ready)
         arriving.report.is_new = checked.is_new
         for lines in reading.batches(refuse=arriving.report.refuse):
             arriving.take(lines)
         report = arriving.end()
         _refuse(report)  # of what was changed meanwhile
-        _note(target, report)
+        if report.changes:
+            touch(collection=target)
+            record("collection.imported", target, after=_counts(report))
     return report
 
 
-def import_in_batches(*, name: str, stream: IO[bytes], watch: Watch, may_create: bool = True) -> Report:
+def import_in_batches(*, name: str, stream: IO[bytes], watch: Watch) -> Report:
     """Import a file of any size, each batch in a transaction of its own.
 
     Where `watch` ends it, what is stored by then stays, and importing the file again goes on from there. Raises as
     `import_collection`, but TooLarge.
     """
-    checked = _check(name, stream, bounded=False, ready=None, told=watch.checked)
+    found = _named(name)
+    checked = _check(found, stream, bounded=False, ready=None, told=watch.checked)
     _refuse(checked)
-    reading = _Reading(stream)
     with transaction.atomic():
-        target = _locked(name, reading.header) if may_create else _there(name)
-    arriving = Arriving(collection=target, plan=plan_for(reading.header, target), writes=True)
-    arriving.report.is_new = checked.is_new
+        target = _made(found, name, _Reading(stream).header)
+    committed: dict[str, int] = {}
+
+    def stored(report: Report) -> None:
+        committed.update(_counts(report))
+        watch.stored(report)
+
+    def ending(report: Report) -> None:
+        record_import(collection_id=target.pk, counts=_counts(report))
+        watch.ending(report)
+
     try:
-        for lines in reading.batches(refuse=arriving.report.refuse):
-            with transaction.atomic():
-                arriving.collection = lock_collection(collection_id=target.pk)
-                arriving.take(lines)
-                touch(collection=arriving.collection)
-                watch.storing(arriving.report)
-            watch.stored(arriving.report)
+        return _store(target, stream, replace(watch, stored=stored, ending=ending), is_new=checked.is_new)
+    except BaseException:  # Ctrl-C, too
+        record_import(collection_id=target.pk, counts=committed)
+        raise
+
+
+def import_into(*, collection: Collection, stream: IO[bytes], watch: Watch) -> Report:
+    """The same into a collection that is there, whatever it is called by now. Raises CollectionGone, too.
+
+    What it changes is recorded by the caller.
+    """
+    _refuse(_check(collection, stream, bounded=False, ready=None, told=watch.checked))
+    return _store(collection, stream, watch, is_new=False)
+
+
+def _store(target: Collection, stream: IO[bytes], watch: Watch, *, is_new: bool) -> Report:
+    reading = _Reading(stream)
+    arriving = Arriving(collection=target, plan=plan_for(reading.header, target), writes=True)
+    arriving.report.is_new = is_new
+    for lines in reading.batches(refuse=arriving.report.refuse):
         with transaction.atomic():
             arriving.collection = lock_collection(collection_id=target.pk)
-            arriving.end()
-            watch.ending(arriving.report)
-    finally:
+            arriving.take(lines)
+            touch(collection=arriving.collection)
+            watch.storing(arriving.report)
+        watch.stored(arriving.report)
+    for keys in arriving.slices():
         with transaction.atomic():
-            _note(target, arriving.report)
+            arriving.collection = lock_collection(collection_id=target.pk)
+            if arriving.clear(keys):
+                touch(collection=arriving.collection)
+            watch.storing(arriving.report)
+        watch.stored(arriving.report)
+    with transaction.atomic():
+        arriving.collection = lock_collection(collection_id=target.pk)
+        arriving.close()
+        if arriving.report.changes:
+            touch(collection=arriving.collection)
+        watch.ending(arriving.report)
     return arriving.report
 
 
-def begin_import(*, name: str, stream: IO[bytes]) -> Collection:
-    """The collection that a large file goes to, made now where there is none. Needs a transaction.
+def begin_import(*, name: str, stream: IO[bytes]) -> tuple[Collection, bool]:
+    """The collection that a large file goes to, and whether it was made now. Needs a transaction.
 
     Raises InvalidInput for what is no exported collection, and Conflict for one whose vectors cannot be had here.
     """
-    check_name(name)
-    header, target = _Reading(stream).header, _existing(name)
+    target, header = _named(name), _Reading(stream).header
     check_header(header, is_new=target is None)
     plan_for(header, target)
-    return target or make_collection(name=name, header=header)
+    return target or make_collection(name=name, header=header), target is None
 
 
 def _check(
-    name: str,
+    target: Collection | None,
     stream: IO[bytes],
     *,
     bounded: bool,
     ready: dict[str, Vectors] | None,
     told: Callable[[Report], None] = _pass,
 ) -> Report:
-    check_name(name)
     reading = _Reading(stream)
-    target = _existing(name)
     check_header(reading.header, is_new=target is None)
     arriving = Arriving(collection=target, plan=plan_for(reading.header, target), writes=False, ready=ready)
     for lines in reading.batches(refuse=arriving.report.refuse):
@@ -147,33 +179,26 @@ def _check(
     return arriving.end()
 
 
-def _existing(name: str) -> Collection | None:
+def _named(name: str) -> Collection | None:
+    """The collection that a request means; from here on it is known by its key, for names can go to others."""
+    check_name(name)
     try:
         return get_collection(name=name)
     except NotFound:
         return None
 
 
-def _locked(name: str, header: Header) -> Collection:
-    """The collection with its write lock, made now where there is none."""
-    found = _existing(name) or make_collection(name=name, header=header)
-    return lock_collection(collection_id=found.pk)
+def _made(found: Collection | None, name: str, header: Header) -> Collection:
+    """The collection that was found, or one of this name, made now where there is none. Needs a transaction."""
+    return found or _named(name) or make_collection(name=name, header=header)
 
 
-def _there(name: str) -> Collection:
-    return lock_collection(collection_id=get_collection(name=name).pk)
-
-
-def _note(collection: Collection, report: Report) -> None:
-    if not report.changes or not Collection.objects.filter(pk=collection.pk).exists():
-        return
-    touch(collection=collection)
-    counts = {
+def _counts(report: Report) -> dict[str, int]:
+    return {
         "documents": report.documents.new + report.documents.replaced,
         "chunks": report.chunks.new + report.chunks.replaced,
         "removed": report.removed,
     }
-    record("collection.imported", collection, after=counts)
 
 
 def _check_size(report: Report) -> None:

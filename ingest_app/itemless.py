@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from core_app.errors import Conflict, RagsiteError
 from core_app.wiring import app_settings
+from ingest_app.import_log import record_ended
 from ingest_app.leases import ENDS, Heartbeat, Lease, hold
 from ingest_app.models import Item, Job
 from ingest_app.steering import drop_useless_payloads
@@ -78,6 +79,7 @@ def _fail(lease: Lease, detail: str, code: str) -> None:
         unfinished = Item.objects.filter(job=job, state__in=(Item.State.QUEUED, Item.State.RUNNING))
         unfinished.update(state=Item.State.CANCELLED, finished_at=timezone.now())
         drop_useless_payloads(job=job)
+        record_ended(job=job)
         job.error = detail
         job.code = code
         job.save()

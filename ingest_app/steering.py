@@ -13,6 +13,7 @@ from access_app.audit import record
 from core_app.errors import Conflict
 from ingest_app.cures import LASTING
 from ingest_app.dispatching import dispatch
+from ingest_app.import_log import record_ended
 from ingest_app.models import Item, Job, Payload, UploadPart
 
 #: Jobs that are begun anew where they were begun.
@@ -55,6 +56,7 @@ def finish_cancelled(*, job: Job) -> None:
     job.lease_token = job.lease_expires_at = job.next_try_at = None
     job.finished_at = timezone.now()
     drop_useless_payloads(job=job)
+    record_ended(job=job)
 
 
 def drop_useless_payloads(*, job: Job) -> None:

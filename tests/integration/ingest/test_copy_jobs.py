@@ -18,6 +18,7 @@ from collections_app.disabling import set_disabled
 from collections_app.filters import save_filter
 from collections_app.models import Chunk, Collection, KeptVector, NamedFilter
 from collections_app.services import create_collection, delete_collection
+from core_app import wiring
 from core_app.errors import Conflict
 from core_app.sql import statement
 from ingest_app import copy_jobs
@@ -155,18 +156,6 @@ class TestTheCopy:
         assert (job.state, job.code) == ("failed", "chunks_without_vectors")
         assert not Collection.objects.filter(name="copy").exists()
 
-    def test_one_that_was_made_before_its_worker_died_is_not_made_twice(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        large()
-        job = submitted()
-        with monkeypatch.context() as killing:
-            killing.setattr(copy_jobs, "_finish", lambda *_: die())
-            with pytest.raises(WorkerDied):
-                run_job(job_id=job.pk, stopping=never)
-        assert held("copy") == COUNT
-        expire(job)
-        work_off(job)
-        assert (job.state, job.done, Collection.objects.count()) == ("succeeded", COUNT, 2)
-
     @pytest.mark.parametrize(("name", "model"), [("search_testcase", TestCase), ("search_judgement", Judgement)])
     def test_no_column_of_test_cases_is_forgotten(self, name: str, model: Any) -> None:
         """A column that is new belongs into the statement, or its value is lost in copies."""
@@ -207,6 +196,57 @@ class TestOthersMeanwhile:
         assert (job.state, job.finished_at is None) == ("cancelled", False)
         assert not Collection.objects.filter(name="copy").exists()
         assert Chunk.objects.count() == COUNT
+
+    def test_one_that_was_made_before_its_worker_died_is_not_made_twice(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        large()
+        job = submitted()
+        with monkeypatch.context() as killing:
+            killing.setattr(copy_jobs, "_finish", lambda *_: die())
+            with pytest.raises(WorkerDied):
+                run_job(job_id=job.pk, stopping=never)
+        assert held("copy") == COUNT
+        expire(job)
+        work_off(job)
+        assert (job.state, job.done, Collection.objects.count()) == ("succeeded", COUNT, 2)
+
+    @pytest.mark.parametrize("is_silent", [False, True])
+    def test_one_that_is_cancelled_at_the_very_end_leaves_nothing(
+        self, is_silent: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """After its last look at the job, and also where its lease ran out by then."""
+        large()
+        job = submitted()
+        original = wiring.copy_test_cases
+
+        def cancelled(**given: Any) -> None:
+            original(**given)
+            if is_silent:
+                beside(lambda: expire(job))
+            beside(lambda: cancel_job(job=job))
+
+        monkeypatch.setattr(cloning, "copy_test_cases", cancelled)
+        run_job(job_id=job.pk, stopping=never)
+        job.refresh_from_db()
+        assert (job.state, Collection.objects.filter(name="copy").exists()) == ("cancelled", False)
+        assert Chunk.objects.count() == COUNT
+
+    def test_who_cancels_while_it_is_committed_finds_it_succeeded(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        large()
+        job = submitted()
+        original = copy_jobs.Fence.close
+        waiting = threading.Thread(target=lambda: beside(lambda: cancel_job(job=job)))
+
+        def close(fence: copy_jobs.Fence) -> None:
+            original(fence)
+            waiting.start()
+            waiting.join(0.3)
+            assert waiting.is_alive()
+
+        monkeypatch.setattr(copy_jobs.Fence, "close", close)
+        run_job(job_id=job.pk, stopping=never)
+        waiting.join()
+        job.refresh_from_db()
+        assert (job.state, job.cancel_requested, held("copy")) == ("succeeded", False, COUNT)
 
     def test_others_write_to_the_original_and_see_how_far_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
         large()

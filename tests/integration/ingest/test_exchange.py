@@ -18,7 +18,7 @@ from collections_app.disabling import set_disabled
 from collections_app.exporting import CHUNK_FIELDS, DOCUMENT_FIELDS, TEXT_FIELDS, export_collection
 from collections_app.filters import save_filter
 from collections_app.models import Chunk, Collection, Document, DocumentText, Generation, NamedFilter
-from collections_app.services import create_collection
+from collections_app.services import change_collection, create_collection
 from core_app.errors import Conflict, InvalidInput, NotFound, RagsiteError, TooLarge
 from ingest_app import importing
 from ingest_app.exchange_target import SEARCH_SHARES, SEARCH_WORDS, Way
@@ -85,6 +85,12 @@ def hits(name: str) -> Any:
     return [(hit.id, hit.content, round(hit.score, 6), str(hit.explanation)) for hit in found.hits]
 
 
+def recorded() -> list[int]:
+    """How many chunks the audit log has of each import."""
+    entries = AuditEntry.objects.filter(action="collection.imported")
+    return list(entries.values_list("after__chunks", flat=True))
+
+
 class TestRoundTrip:
     def test_everything_is_there_again(self, tea: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
         file = exported()
@@ -149,9 +155,11 @@ class TestRoundTrip:
             import_in_batches(name="copy", stream=exported(), watch=Watch(stored=stop))
         assert 0 < Chunk.objects.filter(collection__name="copy").count() < Chunk.objects.filter(collection=tea).count()
         assert set(Document.objects.filter(collection__name="copy").values_list("content_hash", flat=True)) == {""}
+        assert recorded() == [Chunk.objects.filter(collection__name="copy").count()]
         import_in_batches(name="copy", stream=exported(), watch=Watch())
         assert contents("copy") == contents("tea")
         assert hits("copy") == hits("tea")
+        assert sum(recorded()) == Chunk.objects.filter(collection=tea).count()
 
 
 class TestInto:
@@ -179,6 +187,26 @@ class TestInto:
         mine = Collection.objects.get(name="mine")
         assert (mine.metadata, mine.language, mine.search) == ({"my": 1}, "english", {})
         assert not NamedFilter.objects.filter(collection=mine).exists()
+
+    @pytest.mark.parametrize("in_batches", [False, True])
+    def test_one_that_is_renamed_meanwhile_gets_the_file(
+        self, tea: Collection, in_batches: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A name belongs to the request: whoever has it afterwards gets nothing."""
+        create_collection(name="copy")
+
+        def rename(_report: Any) -> None:
+            monkeypatch.undo()
+            change_collection(name="copy", new_name="renamed")
+            create_collection(name="copy")
+
+        monkeypatch.setattr(importing, "_refuse", rename)  # between both passes
+        if in_batches:
+            import_in_batches(name="copy", stream=exported(), watch=Watch())
+        else:
+            import_collection(name="copy", stream=exported())
+        assert contents("renamed")[:3] == contents("tea")[:3]
+        assert contents("copy") == ([], [], [], [])
 
     def test_vectors_of_callers(self, db: None) -> None:
         create_collection(name="own")

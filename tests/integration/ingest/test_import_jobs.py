@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db.models import Count
 from django.test import Client
 
+from access_app.acting import Door, acting
 from access_app.models import AuditEntry
 from collections_app.exporting import export_collection
-from collections_app.models import Chunk, Collection
-from collections_app.services import create_collection, delete_collection
+from collections_app.models import Chunk, Collection, Document
+from collections_app.services import change_collection, create_collection, delete_collection
 from core_app.errors import Conflict, Unavailable
-from ingest_app import exchange_api, import_jobs, importing, kept_files
+from ingest_app import exchange_api, exchange_rows, import_jobs, importing, kept_files
 from ingest_app.exchange_rows import Report
 from ingest_app.import_jobs import start_import
 from ingest_app.kept_files import keep, kept
+from ingest_app.leases import LeaseLostError
 from ingest_app.models import Job, UploadPart
 from ingest_app.selectors import report
 from ingest_app.steering import can_be_retried, cancel_job, retry_job
 from ingest_app.work import run_job
-from tests.integration.ingest.filling import WorkerDied, expire, fill, held, never, work_off
+from tests.integration.ingest.filling import WorkerDied, expire, fill, held, ingest, never, work_off
 
 pytestmark = pytest.mark.django_db
 
@@ -80,6 +84,16 @@ def die() -> None:
     raise WorkerDied
 
 
+def recorded(name: str = "copy") -> list[Any]:
+    """What the audit log has of imports into the collection."""
+    entries = AuditEntry.objects.filter(collection=name, action="collection.imported").order_by("at", "id")
+    return list(entries.values_list("after", flat=True))
+
+
+def counts(chunks: int, *, documents: int = 0, removed: int = 0) -> dict[str, int]:
+    return {"documents": documents, "chunks": chunks, "removed": removed}
+
+
 def test_a_large_file_is_stored_by_a_job(file: bytes) -> None:
     job = submitted(file)
     assert (job.kind, job.total, held("copy")) == ("import", COUNT, 0)
@@ -88,6 +102,7 @@ def test_a_large_file_is_stored_by_a_job(file: bytes) -> None:
     assert (job.state, job.done, job.step) == ("succeeded", COUNT, "")
     assert job.result == {
         "documents": 0,
+        "documents_changed": 0,
         "chunks": COUNT,
         "stored": COUNT,
         "unchanged": 0,
@@ -96,8 +111,8 @@ def test_a_large_file_is_stored_by_a_job(file: bytes) -> None:
     }
     assert same()
     assert not UploadPart.objects.exists()
-    noted = AuditEntry.objects.filter(collection="copy", action__in=("job.submitted", "collection.imported"))
-    assert set(noted.values_list("action", flat=True)) == {"job.submitted", "collection.imported"}
+    assert AuditEntry.objects.filter(collection="copy", action="job.submitted").count() == 1
+    assert recorded() == [counts(COUNT)]
 
 
 def test_a_small_file_is_stored_at_once(file: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,8 +132,10 @@ def test_a_worker_that_dies_loses_and_doubles_nothing(file: bytes, step: str, mo
             run_job(job_id=job.pk, stopping=never)
     assert held("copy") == {"checked": 0, "storing": 8, "stored": 12, "ending": COUNT}[step]
     assert UploadPart.objects.filter(job=job).exists()
+    assert recorded() == []
     expire(job)
     work_off(job)
+    assert recorded() == [counts(COUNT)]
     assert (job.state, job.attempts, same()) == ("succeeded", 2, True)
     assert job.result is not None
     assert (job.result["stored"], job.result["unchanged"]) == (COUNT, 0)
@@ -135,12 +152,115 @@ def test_a_cancelled_import_keeps_what_is_stored_and_drops_the_file(
     assert (job.state, held("copy"), UploadPart.objects.count()) == ("cancelled", 12, 0)
     assert job.result is not None
     assert job.result["stored"] == 12
+    assert recorded() == [counts(12)]
     assert not can_be_retried(job=job)
     with pytest.raises(Conflict, match="Import the file again"):
         retry_job(job=job)
     again = work_off(submitted(file))
     assert again.result is not None
     assert (again.result["stored"], again.result["unchanged"], same()) == (COUNT - 12, 12, True)
+
+
+@pytest.mark.parametrize("step", ["storing", "stored"])
+def test_of_one_that_is_cut_short_the_log_has_what_was_committed(
+    file: bytes, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch that is taken back is not in it, and who cancels what a dead worker left did not import it."""
+    with acting(door=Door.API, name="ann"):
+        job = submitted(file)
+    at_batch(monkeypatch, 3, die, step=step)
+    with pytest.raises(WorkerDied):
+        run_job(job_id=job.pk, stopping=never)
+    expire(job)
+    with acting(door=Door.CONSOLE, name="bob"):
+        assert cancel_job(job=job).state == "cancelled"
+    assert held("copy") == {"storing": 8, "stored": 12}[step]
+    assert recorded() == [counts(held("copy"))]
+    entry = AuditEntry.objects.get(action="collection.imported")
+    assert (entry.actor, entry.door) == ("ann", "task")
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_of_one_that_fails_or_is_lost(file: bytes, is_lost: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who lost the job says nothing of it: who has it now does."""
+    job = submitted(file)
+
+    def end() -> None:
+        raise LeaseLostError if is_lost else Conflict("No more.")
+
+    at_batch(monkeypatch, 3, end)
+    run_job(job_id=job.pk, stopping=never)
+    job.refresh_from_db()
+    assert (job.state, held("copy")) == ("running" if is_lost else "failed", 12)
+    assert recorded() == ([] if is_lost else [counts(12)])
+
+
+def test_the_log_counts_documents_once(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was stored by a worker that died is stored again, for it has no hash before the end."""
+    create_collection(name="words")
+    ingest("words", *(f"Text {n}." for n in range(11)))
+    job = submitted(b"".join(export_collection(name="words")))
+    with monkeypatch.context() as killing:
+        at_batch(killing, 4, die)
+        with pytest.raises(WorkerDied):
+            run_job(job_id=job.pk, stopping=never)
+    assert held("copy") > 0
+    expire(job)
+    work_off(job)
+    assert recorded() == [counts(11, documents=11)]
+
+
+@pytest.mark.parametrize("number", [3, 5, 6, 8, 11])
+def test_chunks_of_documents_are_counted_whoever_dies(db: None, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of documents that are the same and lack a chunk, or have one that the file has not, which goes batch by batch."""
+    monkeypatch.setattr(exchange_rows, "SLICE", 2)
+    create_collection(name="words")
+    ingest("words", *(f"Text {n}." for n in range(11)))
+    file = b"".join(export_collection(name="words"))
+    work_off(submitted(file))
+    odd = Chunk.objects.filter(collection__name="copy", document__source__in=("s1", "s2", "s8"))
+    for chunk in odd:
+        Chunk.objects.filter(pk=chunk.pk).update(external_id=f"odd {chunk.pk}")
+    Document.objects.filter(collection__name="copy", source="s5").update(chunk_count=0)
+    Chunk.objects.filter(collection__name="copy", document__source="s5").delete()
+    more = Document.objects.get(collection__name="copy", source="s0")
+    Document.objects.filter(pk=more.pk).update(chunk_count=2)
+    Chunk.objects.create(collection=more.collection, document=more, external_id="more", text="t")
+    job = submitted(file)
+    with monkeypatch.context() as killing:
+        at_batch(killing, number, die)
+        with suppress(WorkerDied):
+            run_job(job_id=job.pk, stopping=never)
+    job.refresh_from_db()
+    if job.finished_at is None:
+        expire(job)
+        work_off(job)
+    found = Document.objects.filter(collection__name="copy").annotate(held=Count("chunks"))
+    assert set(found.values_list("chunk_count", "held")) == {(1, 1)}
+    assert not found.filter(content_hash="").exists()
+    assert (recorded()[-1]["chunks"], recorded()[-1]["removed"]) == (4, 4)
+
+
+def test_removing_what_the_file_has_not_can_be_cancelled(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange_rows, "SLICE", 2)
+    create_collection(name="words")
+    ingest("words", *(f"Text {n}." for n in range(11)))
+    file = b"".join(export_collection(name="words"))
+    for chunk in Chunk.objects.filter(collection__name="words"):
+        Chunk.objects.filter(pk=chunk.pk).update(external_id=f"odd {chunk.pk}")
+    job = submitted(file, "words")
+    storing = import_jobs._Work.storing
+
+    def watched(work: Any, found: Report) -> None:
+        storing(work, found)
+        if found.removed == 4:
+            Job.objects.filter(pk=job.pk).update(cancel_requested=True)
+
+    monkeypatch.setattr(import_jobs._Work, "storing", watched)
+    run_job(job_id=job.pk, stopping=never)
+    job.refresh_from_db()
+    assert (job.state, held("words")) == ("cancelled", 22 - 4)
+    assert recorded("words") == [counts(11, removed=4)]
 
 
 def test_one_that_waits_is_cancelled_at_once(file: bytes) -> None:
@@ -154,7 +274,24 @@ def test_a_line_that_cannot_be_stored_is_told_by_the_job(file: bytes) -> None:
     job = work_off(submitted(file.replace(b'"id":"d29"', b'"id":""')))
     assert (job.state, job.code, held("copy")) == ("failed", "lines_refused", 0)
     assert "id: use 1 to" in job.error
+    assert job.error.endswith("made for it is empty: import the mended file into it, or delete it.")
     assert not UploadPart.objects.exists()
+
+
+def test_of_a_collection_that_was_there_it_says_nothing(file: bytes) -> None:
+    create_collection(name="copy")
+    job = work_off(submitted(file.replace(b'"id":"d29"', b'"id":""')))
+    assert (job.code, "delete it" in job.error) == ("lines_refused", False)
+
+
+def test_of_what_is_stored_by_then_it_does_not_say_that_it_is_empty(
+    file: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end() -> None:
+        raise Conflict("No more.")
+
+    at_batch(monkeypatch, 1, end)
+    assert work_off(submitted(file)).error == "No more."
 
 
 def test_what_is_no_export_is_refused_at_once(file: bytes) -> None:
@@ -189,6 +326,23 @@ def test_a_collection_that_is_deleted_meanwhile_ends_the_job(file: bytes, monkey
     assert not Job.objects.filter(pk=job.pk).exists()
     assert not Collection.objects.filter(name="copy").exists()
     assert not UploadPart.objects.exists()
+
+
+@pytest.mark.parametrize("step", ["checked", "stored"])
+def test_a_collection_that_is_renamed_meanwhile_gets_the_file(
+    file: bytes, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not the one that has its name by then."""
+    job = submitted(file)
+
+    def rename() -> None:
+        change_collection(name="copy", new_name="renamed")
+        create_collection(name="copy")
+
+    at_batch(monkeypatch, 2, rename, step=step)
+    work_off(job)
+    assert (job.state, held("renamed"), held("copy")) == ("succeeded", COUNT, 0)
+    assert (recorded("renamed"), recorded("copy")) == ([counts(COUNT)], [])
 
 
 def test_its_progress_is_told_while_it_runs(file: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
