@@ -42,7 +42,6 @@ from gateway_app.collections_api import HERE_ONLY
 from gateway_app.presenting import present_chunk, present_near
 from search_app.query_api import QUERY_RESPONSE, QuerySerializer, QueryView
 
-
 #: Each is a request to the far side, one after the other.
 MOST_QUERIES = 10
 
