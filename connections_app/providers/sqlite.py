@@ -238,8 +238,7 @@ class SqliteProvider:
                     f"The collection holds embeddings of {found[4]} numbers. Send such a query.",
                     code="dimension_mismatch",
                 )
-            asked = np.asarray(query, dtype=np.float32)
-            given = {"query": asked.tobytes(), "square": float(np.square(asked, dtype=np.float64).sum())}
+            given = {"query": np.asarray(query, dtype=np.float32).tobytes()}
             given |= {"collection": found[0], "distance": distance, "filter": _filter(where), "limit": limit}
             rows = all_rows(connection, statement(ROOM, "sqlite_nearest"), given)
         return [
@@ -318,8 +317,7 @@ def _found_chunk(connection: apsw.Connection, name: str, chunk_id: str) -> Any:
 def _store(connection: apsw.Connection, collection: int, chunk: HeldChunk, vector: Vectors) -> None:
     given = {"collection": collection, "id": chunk.id, "text": chunk.text, "metadata": json.dumps(dict(chunk.metadata))}
     key = one_row(connection, statement(ROOM, "sqlite_upsert"), given)[0]
-    square = float(np.square(vector, dtype=np.float64).sum())
-    connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (key, vector.tobytes(), square))
+    connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?)", (key, vector.tobytes()))
 
 
 def _vector(chunk: HeldChunk) -> Vectors:
