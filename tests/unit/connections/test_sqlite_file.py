@@ -36,8 +36,12 @@ def fails(folder: Path) -> Callable[[str], FarSideFailed]:
 
 @pytest.mark.parametrize(
     "made",
-    ["CREATE TABLE customers (id INTEGER)", "CREATE TABLE customers (id INTEGER); PRAGMA user_version = 2"]
-    + ["PRAGMA user_version = 7", "PRAGMA application_id = 5"],
+    [
+        "CREATE TABLE customers (id INTEGER)",
+        "CREATE TABLE customers (id INTEGER); PRAGMA user_version = 2",
+        "PRAGMA user_version = 7",
+        "PRAGMA application_id = 5",
+    ],
 )
 def test_a_file_of_another_program_is_left_as_it_is(folder: Path, fails: Any, made: str) -> None:
     folder.mkdir()
