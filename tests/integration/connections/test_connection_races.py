@@ -37,7 +37,7 @@ def beside(first: Callable[[], object], *others: Callable[[], object]) -> list[B
 
 def _until_waiting(many: int) -> None:
     """Until so many wait for a lock of this transaction."""
-    sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    sql = "SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted"
     for _ in range(200):
         with connection.cursor() as cursor:
             cursor.execute(sql)
