@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -17,6 +18,8 @@ from connections_app.folders import make_private
 from core_app.errors import FarSideFailed, Unavailable
 from core_app.sql import statement
 from core_app.where import Where, matches, parse_where
+
+logger = logging.getLogger(__name__)
 
 ROOM = "connections_app"
 _SCHEMA_VERSION = 2
@@ -112,6 +115,7 @@ def told() -> Iterator[None]:
     except apsw.BusyError as error:
         raise Unavailable("Another write to the file is still running. Try again in a few seconds.") from error
     except (apsw.Error, OSError) as error:
+        logger.warning("a SQLite file cannot be read or written", exc_info=True)
         raise FarSideFailed("The file cannot be read or written; the server's log has the cause.") from error
 
 

@@ -270,6 +270,20 @@ def test_a_9_emptying_leaves_the_collection(provider: Provider, collection: Coll
     assert provider.empty(name=name) == 0
 
 
+def test_a_9_what_was_emptied_takes_another_dimension(provider: Provider, collection: Collections) -> None:
+    name = collection().name
+    for dimension in (DIMENSION, 3, 5):
+        provider.add(name=name, chunks=[chunk("a", embedding=np.ones(dimension))])
+        before = provider.get_collection(name=name)
+        provider.empty(name=name)
+        after = provider.get_collection(name=name)
+        assert (after.dimension, after.count or 0) == (None, 0)
+        if before.updated_at and after.updated_at:
+            assert after.updated_at > before.updated_at
+        query = np.ones(dimension, dtype=np.float32)
+        assert not provider.nearest(name=name, query=query, limit=1, where=None)
+
+
 ROWS = {f"{number}": document for number, document in enumerate(documents(40))}
 
 

@@ -8,11 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from connections_app import finishing
 from core_app.errors import FarSideFailed
+from core_app.providers import HeldChunk
 
 sqlite = pytest.importorskip("connections_app.providers.sqlite", reason="the extra `sqlite` is not installed")
+VECTOR = np.ones(3, dtype=np.float32)
 
 
 @pytest.fixture
@@ -89,3 +93,19 @@ def test_an_empty_file_is_taken_and_only_the_server_reads_it(folder: Path) -> No
         again.close()
     finally:
         os.umask(before)
+
+
+def test_values_are_read_no_further_than_they_are_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    provider = sqlite.SqliteProvider(sqlite.SqliteSettings(file="values.db"))
+    provider.create_collection(name="x", metadata={}, distance="cosine")
+    provider.add(
+        name="x", chunks=[HeldChunk(id=f"{n}", text="", metadata={"n": n}, embedding=VECTOR) for n in range(100)]
+    )
+    read: list[str] = []
+    loads = sqlite.json.loads
+    monkeypatch.setattr(finishing, "MAX_VALUES", 10)
+    monkeypatch.setattr(sqlite.json, "loads", lambda text: read.append(text) or loads(text))
+    found = provider.metadata_values(name="x", key="n")
+    assert (len(found.values), found.truncated, len(read)) == (10, True, 11)
+    provider.delete_collection(name="x")
+    provider.close()
