@@ -249,7 +249,7 @@ class SqliteProvider:
                     f"The collection holds embeddings of {found[4]} numbers. Send such a query.",
                     code="dimension_mismatch",
                 )
-            given = {"query": np.asarray(query, dtype=np.float32).tobytes()}
+            given: dict[str, Any] = {"query": np.asarray(query, dtype=np.float32).tobytes()}
             given |= {"collection": found[0], "distance": distance, "filter": _filter(where), "limit": limit}
             rows = all_rows(connection, statement(ROOM, "sqlite_nearest"), given)
         return [

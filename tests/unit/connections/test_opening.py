@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -66,8 +67,8 @@ def test_what_nobody_uses_for_minutes_is_closed_at_the_next_opening(monkeypatch:
     """A connection that another process deleted."""
     gone = use(row(1))
     with opened(row(2)) as busy:
-        later = opening.time.monotonic() + 301
-        monkeypatch.setattr(opening.time, "monotonic", lambda: later)
+        later = time.monotonic() + 301
+        monkeypatch.setattr(time, "monotonic", lambda: later)
         use(row(3))
         assert (gone.closed, busy.closed) == (1, 0)  # type: ignore[attr-defined]
     again = use(row(1))
@@ -84,5 +85,5 @@ def test_two_that_open_at_once_share_one(monkeypatch: pytest.MonkeyPatch, fakes:
 
     monkeypatch.setattr(opening, "built", slowly)
     first = use(row())
-    assert first is fakes[0]  # type: ignore[comparison-overlap]
+    assert first is fakes[0]
     assert [one.closed for one in fakes] == [0, 1]

@@ -30,7 +30,7 @@ class NoSchema(ConnectionSettings):
 
 
 class WithoutSchema(RemoteProvider):
-    settings_model = NoSchema  # type: ignore[assignment]
+    settings_model = NoSchema
 
 
 class OtherModel(RemoteProvider):
@@ -38,7 +38,7 @@ class OtherModel(RemoteProvider):
 
 
 class OddCapabilities(RemoteProvider):
-    capabilities = frozenset({"flying"})  # type: ignore[assignment]
+    capabilities = frozenset({"flying"})  # type: ignore[arg-type]
 
 
 @pytest.fixture(autouse=True)

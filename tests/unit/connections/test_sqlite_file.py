@@ -104,7 +104,12 @@ def test_values_are_read_no_further_than_they_are_told(folder: Path, monkeypatch
     read: list[str] = []
     loads = sqlite.json.loads
     monkeypatch.setattr(finishing, "MAX_VALUES", 10)
-    monkeypatch.setattr(sqlite.json, "loads", lambda text: read.append(text) or loads(text))
+
+    def noted(text: str) -> Any:
+        read.append(text)
+        return loads(text)
+
+    monkeypatch.setattr(sqlite.json, "loads", noted)
     found = provider.metadata_values(name="x", key="n")
     assert (len(found.values), found.truncated, len(read)) == (10, True, 11)
     provider.delete_collection(name="x")
