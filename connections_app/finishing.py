@@ -11,12 +11,17 @@ MAX_VALUES = 10_000
 
 
 def distinct_values(found: Iterable[Any]) -> HeldValues:
-    """The values of one key, lists unfolded: booleans, numbers, texts, each sorted (A7). Others are none."""
+    """The values of one key, lists unfolded: booleans, numbers, texts, each sorted (A7). Others are none.
+
+    Takes no more of `found` than shows that there are too many; which of them are told is open then.
+    """
     distinct: dict[tuple[str, Any], Any] = {}
     for value in found:
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, bool | int | float | str):
                 distinct.setdefault((_kind(one), one), one)
+        if len(distinct) > MAX_VALUES:
+            break
     ordered = [distinct[key] for key in sorted(distinct)]
     return HeldValues(values=ordered[:MAX_VALUES], truncated=len(ordered) > MAX_VALUES)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from core_app.errors import InvalidInput
@@ -28,3 +29,12 @@ def allowed_path(text: str) -> Path:
             code="invalid_path",
         )
     return path
+
+
+def make_private(path: Path) -> None:
+    """An empty file where there is none, and the folders above it: for the server's user alone. Raises OSError."""
+    for folder in reversed(path.parents):
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700, exist_ok=True)
+    with suppress(FileExistsError):
+        path.touch(mode=0o600, exist_ok=False)

@@ -1,10 +1,17 @@
-"""How the services behind connections are: asked side by side, within a few seconds."""
+"""How the services behind connections are: asked side by side, within a few seconds.
+
+A connection is asked by one thread at a time, and its answer is good for a few seconds: whoever reads the list often
+does not ask its services more often.
+"""
 
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from datetime import datetime
 
 from django.utils import timezone
 
@@ -19,22 +26,49 @@ logger = logging.getLogger(__name__)
 SECONDS = 8.0
 #: On the page of the server's health; more are in the list.
 _CHECKED = 20
-_AT_A_TIME = 8
+#: More than there are connections in most places: one whose service hangs must not hold up another.
+_AT_A_TIME = 64
+#: An answer tells when it was given.
+_GOOD_FOR_SECONDS = 5.0
 _pool = ThreadPoolExecutor(max_workers=_AT_A_TIME, thread_name_prefix="connection-health")
+
+#: A connection and its settings: with others it is asked anew.
+_Key = tuple[int, datetime]
+_running: dict[_Key, Future[ProviderHealth]] = {}
+#: With the time by `time.monotonic`.
+_answers: dict[_Key, tuple[float, ProviderHealth]] = {}
+_guard = threading.Lock()
 
 
 def health_of(*, connections: Sequence[Connection]) -> list[ProviderHealth]:
     """One for each, in their order. Raises nothing for what a service or its client does."""
-    asked = [_pool.submit(_health, connection) for connection in connections]
+    asked = [_asked(connection) for connection in connections]
     wait(asked, timeout=SECONDS)
-    found = []
-    for one in asked:
-        if one.done():
-            found.append(one.result())
-        else:
-            one.cancel()
-            found.append(_unhealthy("It did not say how it is in time."))
-    return found
+    return [one.result() if one.done() else _unhealthy("It did not say how it is in time.") for one in asked]
+
+
+def _asked(connection: Connection) -> Future[ProviderHealth]:
+    """The answer of a moment ago, or the one that is being waited for, or a new one."""
+    key = (connection.pk, connection.updated_at)
+    with _guard:
+        oldest = time.monotonic() - _GOOD_FOR_SECONDS
+        for old in [one for one, (at, _) in _answers.items() if at < oldest]:
+            del _answers[old]
+        if key in _answers:
+            known: Future[ProviderHealth] = Future()
+            known.set_result(_answers[key][1])
+            return known
+        if key not in _running:
+            _running[key] = _pool.submit(_answer, key, connection)
+        return _running[key]
+
+
+def _answer(key: _Key, connection: Connection) -> ProviderHealth:
+    health = _health(connection)
+    with _guard:
+        _answers[key] = (time.monotonic(), health)
+        del _running[key]
+    return health
 
 
 def check_connections() -> list[tuple[Connection, Check]]:
@@ -54,14 +88,19 @@ def _check(connection: Connection, health: ProviderHealth) -> Check:
 
 def _health(connection: Connection) -> ProviderHealth:
     """Asks no database: it runs in a thread of its own."""
+    told = {"connection": connection.name, "provider": connection.provider}
     try:
         with opened(connection) as provider:
-            return provider.health_check()
+            health = provider.health_check()
     except RagsiteError as error:
+        logger.warning("a connection's service cannot be asked: %s", error.detail, extra=told, exc_info=True)
         return _unhealthy(error.detail)
     except Exception:  # whatever a client raises: one that is broken must not hide the others
-        logger.exception("a connection's health cannot be told", extra={"provider": connection.provider})
+        logger.exception("a connection's health cannot be told", extra=told)
         return _unhealthy("Its health cannot be told; the server's log has the cause.")
+    if not health.is_healthy:
+        logger.warning("a connection's service is unhealthy: %s", health.error, extra=told)
+    return health
 
 
 def _unhealthy(error: str) -> ProviderHealth:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ from core_app.providers import Provider
 
 logger = logging.getLogger(__name__)
 
+#: What nobody used for so long is closed: no process hears of a connection that another one deleted.
+_IDLE_SECONDS = 300.0
+
 
 @dataclass(eq=False)
 class _Open:
@@ -25,6 +29,8 @@ class _Open:
     #: Of the settings that it was opened with.
     updated_at: datetime
     users: int = 0
+    #: By `time.monotonic`.
+    used_at: float = 0.0
     is_replaced: bool = False
 
 
@@ -41,7 +47,7 @@ def built(connection: Connection) -> Provider:
 
 @contextmanager
 def opened(connection: Connection) -> Iterator[Provider]:
-    """The process's provider of a connection, as it is configured now; those before are closed after their last use.
+    """The process's provider of a connection, by this row or a newer one; older ones are closed after their last use.
 
     Raises Unavailable where the provider is not installed or the secrets cannot be read, and InvalidInput where the
     settings no longer fit it.
@@ -52,6 +58,7 @@ def opened(connection: Connection) -> Iterator[Provider]:
     finally:
         with _guard:
             one.users -= 1
+            one.used_at = time.monotonic()
             is_over = one.is_replaced and not one.users
         if is_over:
             _close(one)
@@ -59,20 +66,45 @@ def opened(connection: Connection) -> Iterator[Provider]:
 
 def _taken(connection: Connection) -> _Open:
     with _guard:
-        one = _open.get(connection.pk)
-        if one is not None and one.updated_at == connection.updated_at:
-            one.users += 1
-            return one
-    fresh = _Open(provider=built(connection), updated_at=connection.updated_at, users=1)
+        idle = _without_idle(but=connection.pk)
+        one = _current(connection)
+    for other in idle:
+        _close(other)
+    if one is not None:
+        return one
+    fresh = _Open(provider=built(connection), updated_at=connection.updated_at)
     with _guard:
-        before = _open.get(connection.pk)
-        _open[connection.pk] = fresh
-        is_over = before is not None and not before.users
-        if before is not None:
-            before.is_replaced = True
-    if before is not None and is_over:
-        _close(before)
-    return fresh
+        one = _current(connection)
+        over = _put(fresh, connection.pk) if one is None else fresh
+    if over is not None:
+        _close(over)
+    return fresh if one is None else one
+
+
+def _current(connection: Connection) -> _Open | None:
+    """What is open for these settings or newer ones, for one more user: a row may be read long before its use."""
+    one = _open.get(connection.pk)
+    if one is None or one.updated_at < connection.updated_at:
+        return None
+    one.users += 1
+    return one
+
+
+def _put(fresh: _Open, key: int) -> _Open | None:
+    """In the place of what was there; that, if nobody uses it any more."""
+    before = _open.get(key)
+    _open[key] = fresh
+    fresh.users = 1
+    if before is None:
+        return None
+    before.is_replaced = True
+    return None if before.users else before
+
+
+def _without_idle(*, but: int) -> list[_Open]:
+    oldest = time.monotonic() - _IDLE_SECONDS
+    idle = [key for key, one in _open.items() if key != but and not one.users and one.used_at < oldest]
+    return [_open.pop(key) for key in idle]
 
 
 def forget(connection_id: int) -> None:

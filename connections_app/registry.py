@@ -6,6 +6,7 @@ broken, or whose client is not installed, is listed with the reason and stops no
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -33,20 +34,12 @@ class Listed:
     #: None where it cannot be used; `reason` says why, and what to do.
     provider: type[Provider] | None
     reason: str = ""
+    #: The JSON Schema of its settings, in which secrets are `writeOnly`; None where it cannot be used (A2.1).
+    connection_schema: Mapping[str, Any] | None = None
 
     @property
     def capabilities(self) -> list[Capability]:
         return sorted(self.provider.capabilities) if self.provider else []
-
-    @property
-    def connection_schema(self) -> Mapping[str, Any] | None:
-        """The JSON Schema of its settings, in which secrets are `writeOnly`; None where it cannot be used (A2.1)."""
-        return schema_of(self.provider.settings_model) if self.provider else None
-
-
-def schema_of(model: type[ConnectionSettings]) -> Mapping[str, Any]:
-    """JSON Schema with titles; what is secret is `writeOnly`."""
-    return model.model_json_schema()
 
 
 @cache
@@ -107,7 +100,20 @@ def _checked(name: str, provider: Any) -> Listed:
     if lacking:
         logger.error("a provider lacks parts", extra={"provider": name, "lacks": lacking})
         return Listed(name=name, label=name, provider=None, reason=f"The provider '{name}' lacks {', '.join(lacking)}.")
-    return Listed(name=name, label=str(provider.label), provider=provider)
+    try:
+        schema = _schema_of(provider.settings_model)
+        sorted(map(Capability, provider.capabilities))
+        return Listed(name=name, label=str(provider.label), provider=provider, connection_schema=schema)
+    except Exception:  # whatever a package's class does while it is looked at
+        logger.exception("a provider's settings or capabilities cannot be told", extra={"provider": name})
+        return _broken(name)
+
+
+def _schema_of(model: type[ConnectionSettings]) -> Mapping[str, Any]:
+    if not issubclass(model, ConnectionSettings):
+        raise TypeError("settings_model is no ConnectionSettings")
+    schema: Mapping[str, Any] = json.loads(json.dumps(model.model_json_schema(), allow_nan=False))
+    return schema
 
 
 def _parts() -> Iterator[str]:

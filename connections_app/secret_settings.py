@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import SecretStr, ValidationError
+from pydantic import SecretBytes, SecretStr, ValidationError
+from pydantic_core import to_jsonable_python
 
 from core_app.errors import InvalidInput
 from core_app.providers import ConnectionSettings
@@ -30,59 +31,74 @@ def checked(model: type[ConnectionSettings], settings: Mapping[str, Any]) -> Con
 
 
 def parted(settings: ConnectionSettings) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What may be shown, as JSON with a mask for each secret, and the secrets alone in the same shape."""
-    shown: dict[str, Any] = {}
-    secret: dict[str, Any] = {}
-    for name, value in settings.model_dump().items():
-        _part(name, value, shown, secret)
-    return shown, secret
+    """What may be shown, as JSON with a mask for each secret, and the secrets alone in the same shape.
+
+    A list among the secrets is as long as the one that is shown, with nulls where there is no secret.
+    """
+    shown, secret = _parts(settings.model_dump())
+    return shown, secret or {}
 
 
-def _part(name: str, value: Any, shown: dict[str, Any], secret: dict[str, Any]) -> None:
+def _parts(value: Any) -> tuple[Any, Any]:
+    """What may be shown of a value, and its secrets; None where it has none."""
     if isinstance(value, SecretStr):
-        shown[name], secret[name] = MASK, value.get_secret_value()
-    elif isinstance(value, Mapping):
-        inner_shown: dict[str, Any] = {}
-        inner_secret: dict[str, Any] = {}
-        for key, part in value.items():
-            _part(str(key), part, inner_shown, inner_secret)
-        shown[name] = inner_shown
-        if inner_secret:
-            secret[name] = inner_secret
-    else:
-        shown[name] = value
+        return MASK, value.get_secret_value()
+    if isinstance(value, SecretBytes):
+        return MASK, value.get_secret_value().decode()
+    if isinstance(value, Mapping):
+        pairs = {str(to_jsonable_python(key)): _parts(part) for key, part in value.items()}
+        secret = {key: part for key, (_, part) in pairs.items() if part is not None}
+        return {key: part for key, (part, _) in pairs.items()}, secret or None
+    if isinstance(value, list | tuple | set | frozenset):
+        parts = [_parts(part) for part in value]
+        secrets = [part for _, part in parts]
+        return [part for part, _ in parts], secrets if any(part is not None for part in secrets) else None
+    return to_jsonable_python(value), None
 
 
 def whole(shown: Mapping[str, Any], secret: Mapping[str, Any]) -> dict[str, Any]:
     """The two parts put together."""
-    found = dict(shown)
-    for name, value in secret.items():
-        inner = found.get(name)
-        found[name] = whole(inner if isinstance(inner, Mapping) else {}, value) if isinstance(value, Mapping) else value
+    found: dict[str, Any] = _joined(shown, secret)
     return found
+
+
+def _joined(shown: Any, secret: Any) -> Any:
+    if isinstance(secret, Mapping):
+        inner = shown if isinstance(shown, Mapping) else {}
+        return {**inner, **{key: _joined(inner.get(key), part) for key, part in secret.items()}}
+    if isinstance(secret, list) and isinstance(shown, list):
+        return [_joined(one, part) for one, part in zip(shown, secret, strict=True)]
+    return shown if secret is None else secret
 
 
 def has_mask(value: Any) -> bool:
     """Whether a mask stands anywhere in what was sent."""
     if isinstance(value, Mapping):
         return any(map(has_mask, value.values()))
+    if isinstance(value, list):
+        return any(map(has_mask, value))
     return bool(value == MASK)
 
 
 def unmasked(sent: Mapping[str, Any], secret: Mapping[str, Any]) -> dict[str, Any]:
     """What was sent with the kept secrets in the places of their masks. Raises InvalidInput for one without."""
-    found: dict[str, Any] = {}
-    for name, value in sent.items():
-        kept = secret.get(name)
-        if isinstance(value, Mapping):
-            found[name] = unmasked(value, kept if isinstance(kept, Mapping) else {})
-        elif value == MASK and isinstance(kept, str):
-            found[name] = kept
-        elif value == MASK:
-            raise InvalidInput(
-                f"settings.{name[:100]}: there is no secret that this mask stands for. Enter it.",
-                code="invalid_settings",
-            )
-        else:
-            found[name] = value
-    return found
+    return {name: _unmasked(value, secret.get(name), name) for name, value in sent.items()}
+
+
+def _unmasked(value: Any, kept: Any, place: str) -> Any:
+    if isinstance(value, Mapping):
+        inner = kept if isinstance(kept, Mapping) else {}
+        return {name: _unmasked(part, inner.get(name), f"{place}.{name}") for name, part in value.items()}
+    if isinstance(value, list):
+        # In a list of another length, a mask does not say which secret it stands for.
+        parts = kept if isinstance(kept, list) and len(kept) == len(value) else [None] * len(value)
+        return [
+            _unmasked(part, one, f"{place}.{index}") for index, (part, one) in enumerate(zip(value, parts, strict=True))
+        ]
+    if value != MASK:
+        return value
+    if not isinstance(kept, str):
+        raise InvalidInput(
+            f"settings.{place[:100]}: there is no secret that this mask stands for. Enter it.", code="invalid_settings"
+        )
+    return kept

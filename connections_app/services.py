@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 
 from access_app.audit import record
 from connections_app.models import Connection
@@ -46,10 +47,7 @@ def list_connections() -> list[Described]:
 
 def get_connection(*, name: str) -> Connection:
     """Raises NotFound."""
-    found = Connection.objects.filter(name=name).first() if "\x00" not in name else None
-    if found is None:
-        raise NotFound(f"There is no connection '{name[:100]}'.", code="connection_not_found")
-    return found
+    return _found(Connection.objects.all(), name)
 
 
 def describe(*, connection: Connection) -> Described:
@@ -86,17 +84,18 @@ def change_connection(
     Raises as `create_connection` does, and NotFound.
     """
     with transaction.atomic():
-        connection = get_connection(name=name)
-        connection = Connection.objects.select_for_update().get(pk=connection.pk)
+        connection = _locked(name)
         before = _for_the_log(connection)
         if settings is not None:
             _set(connection, settings)
         if new_name is not None and new_name != connection.name:
             _check_name(new_name)
-            if Connection.objects.filter(name=new_name).exists():
-                raise _taken(new_name)
             connection.name = new_name
-        connection.save()
+        try:
+            with transaction.atomic():
+                connection.save()
+        except IntegrityError:  # nothing but the name is unique among what can change
+            raise _taken(connection.name) from None
         record("connection.changed", connection, before=before, after=_for_the_log(connection))
     return connection
 
@@ -104,11 +103,23 @@ def change_connection(
 def delete_connection(*, name: str) -> None:
     """Forget a connection; what the service holds stays there. Raises NotFound."""
     with transaction.atomic():
-        connection = get_connection(name=name)
+        connection = _locked(name)
         record("connection.deleted", connection, before=_for_the_log(connection))
         key = connection.pk
         connection.delete()
     forget(key)
+
+
+def _locked(name: str) -> Connection:
+    """For the rest of the transaction; who waited for another sees what that one left. Raises NotFound."""
+    return _found(Connection.objects.select_for_update(), name)
+
+
+def _found(among: QuerySet[Connection], name: str) -> Connection:
+    found = among.filter(name=name).first() if "\x00" not in name else None
+    if found is None:
+        raise NotFound(f"There is no connection '{name[:100]}'.", code="connection_not_found")
+    return found
 
 
 def _set(connection: Connection, settings: Mapping[str, Any]) -> None:

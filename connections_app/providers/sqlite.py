@@ -106,13 +106,13 @@ class SqliteProvider:
     def list_collections(self, *, limit: int | None, offset: int) -> HeldCollections:
         with self._read() as connection:
             asked = {"limit": -1 if limit is None else limit, "offset": offset}
-            rows = all_rows(connection, f"{_COLLECTION} ORDER BY name LIMIT :limit OFFSET :offset", asked)
+            rows = all_rows(connection, f"{_COUNTED} ORDER BY name LIMIT :limit OFFSET :offset", asked)
             total = one_row(connection, "SELECT count(*) FROM collections", {})[0]
         return HeldCollections(collections=[_collection(row) for row in rows], total=total)
 
     def get_collection(self, *, name: str) -> HeldCollection:
         with self._read() as connection:
-            return _collection(_found(connection, name))
+            return _collection(_found(connection, name, select=_COUNTED))
 
     def create_collection(self, *, name: str, metadata: Mapping[str, Any], distance: DistanceName) -> HeldCollection:
         now = _now()
@@ -124,7 +124,7 @@ class SqliteProvider:
                 "VALUES (:name, :metadata, :distance, :now, :now)",
                 {"name": name, "metadata": json.dumps(dict(metadata)), "distance": distance, "now": now},
             )
-            return _collection(_found(connection, name))
+            return _collection(_found(connection, name, select=_COUNTED))
 
     def update_metadata(self, *, name: str, metadata: Mapping[str, Any], merge: bool) -> Mapping[str, Any]:
         with self._write() as connection:
@@ -186,6 +186,7 @@ class SqliteProvider:
                     code="dimension_mismatch",
                 )
             _store(connection, row[0], after, vector)
+            connection.execute(_TOUCH, {"now": _now(), "key": row[0]})
         return after
 
     def list_chunks(
@@ -204,10 +205,12 @@ class SqliteProvider:
 
     def metadata_values(self, *, name: str, key: str) -> HeldValues:
         with self._read() as connection:
-            rows = all_rows(
-                connection, "SELECT metadata FROM chunks WHERE collection = ?", (_found(connection, name)[0],)
-            )
-        return distinct_values(json.loads(metadata).get(key) for (metadata,) in rows)
+            key_of = _found(connection, name)[0]
+            rows = connection.execute("SELECT metadata FROM chunks WHERE collection = ?", (key_of,))
+            try:
+                return distinct_values(json.loads(metadata).get(key) for (metadata,) in rows)
+            finally:
+                rows.close()
 
     def delete_chunks(self, *, name: str, ids: Sequence[str] | None, where: Where | None) -> int:
         if not ids and where is None:
@@ -220,12 +223,20 @@ class SqliteProvider:
                 "AND (:filter IS NULL OR passes(:filter, metadata, text))",
                 {**asked, "ids": json.dumps(list(ids)) if ids else None},
             )
-            return connection.changes()
+            deleted = connection.changes()
+            if deleted:
+                connection.execute(_TOUCH, {"now": _now(), "key": asked["collection"]})
+            return deleted
 
     def empty(self, *, name: str) -> int:
         with self._write() as connection:
-            connection.execute("DELETE FROM chunks WHERE collection = ?", (_found(connection, name)[0],))
-            return connection.changes()
+            key, *_, dimension, _created_at, _updated_at = _found(connection, name)
+            connection.execute("DELETE FROM chunks WHERE collection = ?", (key,))
+            deleted = connection.changes()
+            if deleted or dimension is not None:
+                connection.execute("UPDATE collections SET dimension = NULL WHERE key = ?", (key,))
+                connection.execute(_TOUCH, {"now": _now(), "key": key})
+            return deleted
 
     def nearest(self, *, name: str, query: Vectors, limit: int, where: Where | None) -> Sequence[NearChunk]:
         with self._read() as connection:
@@ -238,8 +249,7 @@ class SqliteProvider:
                     f"The collection holds embeddings of {found[4]} numbers. Send such a query.",
                     code="dimension_mismatch",
                 )
-            asked = np.asarray(query, dtype=np.float32)
-            given = {"query": asked.tobytes(), "square": float(np.square(asked, dtype=np.float64).sum())}
+            given: dict[str, Any] = {"query": np.asarray(query, dtype=np.float32).tobytes()}
             given |= {"collection": found[0], "distance": distance, "filter": _filter(where), "limit": limit}
             rows = all_rows(connection, statement(ROOM, "sqlite_nearest"), given)
         return [
@@ -284,18 +294,21 @@ class SqliteProvider:
         return found
 
 
-_COLLECTION = (
+_COLLECTION = "SELECT key, name, metadata, distance, dimension, created_at, updated_at FROM collections"
+#: Counting reads a part of every chunk.
+_COUNTED = (
     "SELECT key, name, metadata, distance, dimension, created_at, updated_at, "
     "(SELECT count(*) FROM chunks WHERE chunks.collection = collections.key) FROM collections"
 )
+_TOUCH = "UPDATE collections SET updated_at = :now WHERE key = :key"
 
 
 def _filter(where: Where | None) -> str | None:
     return None if where is None else json.dumps(written(where))
 
 
-def _found(connection: apsw.Connection, name: str) -> Any:
-    rows = all_rows(connection, f"{_COLLECTION} WHERE name = :name", {"name": name})
+def _found(connection: apsw.Connection, name: str, *, select: str = _COLLECTION) -> Any:
+    rows = all_rows(connection, f"{select} WHERE name = :name", {"name": name})
     if not rows:
         raise NotFound(f"Collection '{name}' not found", code="collection_not_found")
     return rows[0]
@@ -318,8 +331,7 @@ def _found_chunk(connection: apsw.Connection, name: str, chunk_id: str) -> Any:
 def _store(connection: apsw.Connection, collection: int, chunk: HeldChunk, vector: Vectors) -> None:
     given = {"collection": collection, "id": chunk.id, "text": chunk.text, "metadata": json.dumps(dict(chunk.metadata))}
     key = one_row(connection, statement(ROOM, "sqlite_upsert"), given)[0]
-    square = float(np.square(vector, dtype=np.float64).sum())
-    connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (key, vector.tobytes(), square))
+    connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?)", (key, vector.tobytes()))
 
 
 def _vector(chunk: HeldChunk) -> Vectors:

@@ -1,5 +1,5 @@
 -- The tables of one SQLite file. `key` never comes back, so it is the order of adding. Vectors stand apart: listing
--- and filtering read past them otherwise. `square` is the sum of squares of the vector's components.
+-- and filtering read past them otherwise.
 CREATE TABLE IF NOT EXISTS collections (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL UNIQUE,
@@ -23,8 +23,5 @@ CREATE INDEX IF NOT EXISTS chunks_in_order ON chunks (collection, key);
 
 CREATE TABLE IF NOT EXISTS vectors (
     chunk INTEGER PRIMARY KEY REFERENCES chunks (key) ON DELETE CASCADE,
-    embedding BLOB NOT NULL,
-    square REAL NOT NULL
+    embedding BLOB NOT NULL
 ) STRICT;
-
-PRAGMA user_version = 1;

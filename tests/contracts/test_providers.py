@@ -207,6 +207,22 @@ def test_the_nearest_are_the_nearest(provider: Provider, collection: Collections
         ]
 
 
+@pytest.mark.parametrize("scale", [1, 100, 1000])
+@pytest.mark.parametrize("distance", ["cosine", "l2", "ip"])
+def test_long_vectors_lose_no_digits(
+    provider: Provider, collection: Collections, distance: DistanceName, scale: int
+) -> None:
+    name = collection(distance=distance).name
+    vectors = GENERATOR.normal(size=(100, 384)) * scale
+    chunks = [chunk(f"{number}", embedding=vector) for number, vector in enumerate(vectors)]
+    provider.add(name=name, chunks=chunks)
+    query = (GENERATOR.normal(size=384) / np.sqrt(384)).astype(np.float32)
+    found = provider.nearest(name=name, query=query, limit=10, where=None)
+    wanted = exact(chunks, query, distance)[:10]
+    assert ids([one.chunk for one in found]) == [key for key, _ in wanted]
+    np.testing.assert_allclose([one.distance for one in found], [away for _, away in wanted], rtol=1e-5)
+
+
 def test_fewer_are_found_only_where_fewer_are(provider: Provider, collection: Collections) -> None:
     name = collection().name
     provider.add(name=name, chunks=[chunk(f"{number}", rare=number == 3) for number in range(50)])
@@ -252,6 +268,20 @@ def test_a_9_emptying_leaves_the_collection(provider: Provider, collection: Coll
     assert not listed(provider, name)
     assert dict(provider.get_collection(name=name).metadata) == {"keep": "me"}
     assert provider.empty(name=name) == 0
+
+
+def test_a_9_what_was_emptied_takes_another_dimension(provider: Provider, collection: Collections) -> None:
+    name = collection().name
+    for dimension in (DIMENSION, 3, 5):
+        provider.add(name=name, chunks=[chunk("a", embedding=np.ones(dimension))])
+        before = provider.get_collection(name=name)
+        provider.empty(name=name)
+        after = provider.get_collection(name=name)
+        assert (after.dimension, after.count or 0) == (None, 0)
+        if before.updated_at and after.updated_at:
+            assert after.updated_at > before.updated_at
+        query = np.ones(dimension, dtype=np.float32)
+        assert not provider.nearest(name=name, query=query, limit=1, where=None)
 
 
 ROWS = {f"{number}": document for number, document in enumerate(documents(40))}

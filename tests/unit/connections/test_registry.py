@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, ConfigDict
 
 from connections_app import registry
 from connections_app.providers.remote import RemoteProvider
 from connections_app.registry import listed, provider_named
 from core_app.errors import InvalidInput, Unavailable
+from core_app.providers import ConnectionSettings
 from ragsite import wiring
 
 
@@ -19,6 +21,24 @@ class Lacking:
     """Has a name and nothing else."""
 
     label = "Lacking"
+
+
+class NoSchema(ConnectionSettings):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    made_by: Callable[[], int] = int
+
+
+class WithoutSchema(RemoteProvider):
+    settings_model = NoSchema
+
+
+class OtherModel(RemoteProvider):
+    settings_model = BaseModel  # type: ignore[assignment]
+
+
+class OddCapabilities(RemoteProvider):
+    capabilities = frozenset({"flying"})  # type: ignore[arg-type]
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +82,15 @@ def test_a_1_3_broken_ones_are_listed_with_the_reason(monkeypatch: pytest.Monkey
     assert "health_check" in found["lacking"].reason
     with pytest.raises(Unavailable):
         provider_named("nowhere")
+
+
+@pytest.mark.parametrize("name", ["WithoutSchema", "OtherModel", "OddCapabilities"])
+def test_a_1_3_one_whose_settings_cannot_be_told_stops_no_other(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    brings(monkeypatch, odd=f"tests.unit.connections.test_registry:{name}")
+    assert listed()["odd"].provider is None
+    assert "log has the cause" in listed()["odd"].reason
+    assert (listed()["odd"].connection_schema, listed()["odd"].capabilities) == (None, [])
+    assert listed()["remote"].connection_schema
 
 
 def test_a_1_3_one_whose_client_is_missing_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
