@@ -38,7 +38,7 @@ class ProviderForm(forms.Form):
         super().__init__(*args, **kwargs)
         field = self.fields["provider"]
         assert isinstance(field, forms.ChoiceField)
-        field.choices = [(one.name, one.label) for one in providers if one.provider is not None]
+        field.choices = [(one.name, _(one.label)) for one in providers if one.provider is not None]
 
 
 class ConnectionForm(forms.Form):
@@ -54,9 +54,9 @@ class ConnectionForm(forms.Form):
         self._model = model
         for name, info in model.model_fields.items():
             field = _field(info)
-            field.label = info.title or name
+            field.label = _(info.title) if info.title else name
             # Written for the docs, too, where these set code apart.
-            field.help_text = (info.description or "").replace("`", "")
+            field.help_text = _(info.description).replace("`", "") if info.description else ""
             value = shown.get(name, None if info.is_required() else info.get_default(call_default_factory=True))
             field.initial = _lines(value) if isinstance(value, Mapping) else value
             self.fields[_PREFIX + name] = field

@@ -55,7 +55,7 @@ class ConnectionAdmin(ServiceAdmin):
     @admin.display(description=gettext_lazy("Provider"), ordering="provider")
     def of_provider(self, row: Connection) -> str:
         one = listed().get(row.provider)
-        return row.provider if one is None else one.label
+        return row.provider if one is None else _(one.label)
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -120,7 +120,7 @@ class ConnectionAdmin(ServiceAdmin):
         """Ask the service how it is."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        require(request, "view_connections")
+        require(request, "change_connections")
         row = self.found(request, str(connection_id))
         self._test(request, row)
         return redirect("admin:connections_connection_change", row.pk)
