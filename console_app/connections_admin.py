@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from django.contrib import admin, messages
@@ -21,12 +22,13 @@ from console_app.connection_forms import ConnectionForm, ProviderForm
 from console_app.failures import EXPECTED, sentence
 from console_app.pages import Action, ServiceAdmin
 from console_app.permissions import may, require
+from console_app.seen import FIELD, mark, while_as_seen
 from core_app.errors import InvalidInput
 
 
 @admin.register(Connection)
 class ConnectionAdmin(ServiceAdmin):
-    list_display = ("name", "of_provider", "updated_at")
+    list_display = ("name", "of_provider", "changed")
     list_display_links = ("name",)
     search_fields = ("name",)
     search_help_text = gettext_lazy("Search by name")
@@ -56,6 +58,10 @@ class ConnectionAdmin(ServiceAdmin):
     def of_provider(self, row: Connection) -> str:
         one = listed().get(row.provider)
         return row.provider if one is None else _(one.label)
+
+    @admin.display(description=gettext_lazy("Changed (UTC)"), ordering="updated_at")
+    def changed(self, row: Connection) -> datetime.datetime:
+        return row.updated_at
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -101,11 +107,13 @@ class ConnectionAdmin(ServiceAdmin):
             require(request, "change_connections")
             if form is not None and form.is_valid() and self._changed(request, row, form):
                 return redirect(request.path)
-        return self.page(request, "connection.html", title=row.name, row=row, form=form, provider=one)
+        seen = request.POST.get(FIELD) or mark(_shown_of(row))
+        return self.page(request, "connection.html", title=row.name, row=row, form=form, provider=one, seen=seen)
 
     def _changed(self, request: HttpRequest, row: Connection, form: ConnectionForm) -> bool:
         try:
-            changed = change_connection(name=row.name, new_name=form.cleaned_data["name"], settings=form.settings())
+            with while_as_seen(request.POST, lambda: _shown_of(Connection.objects.select_for_update().get(pk=row.pk))):
+                changed = change_connection(name=row.name, new_name=form.cleaned_data["name"], settings=form.settings())
         except InvalidInput as error:
             form.tell(error)
         except EXPECTED as error:
@@ -150,3 +158,8 @@ class ConnectionAdmin(ServiceAdmin):
                 messages.success(request, _("The connection was removed. What its service holds stays there."))
             return redirect("admin:connections_connection_changelist")
         return self.page(request, "connection_delete.html", title=_("Remove connection"), row=row)
+
+
+def _shown_of(row: Connection) -> Any:
+    """What its form shows; the time tells of a secret that was changed."""
+    return [row.name, row.settings, row.updated_at]

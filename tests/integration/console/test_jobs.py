@@ -79,7 +79,7 @@ def test_what_stays_cancelled_is_told_by_the_job(db: None) -> None:
     job = submit(collection_name="staff", sources=[Source(name=n, content=b"Tea.", is_text=True) for n in "ab"])
     cancel_job(job=job)
     job.refresh_from_db()
-    assert retriable_items(job=job) == {0, 1}
+    assert retriable_items(job=job, among=list(job.items.all())) == {0, 1}
     retry_job(job=job, ordinal=0)
     run_job(job_id=job.pk, stopping=never)
     job.refresh_from_db()
@@ -89,7 +89,7 @@ def test_what_stays_cancelled_is_told_by_the_job(db: None) -> None:
 def test_nothing_is_tried_again_before_the_end(db: None) -> None:
     create_collection(name="staff")
     job = submit(collection_name="staff", sources=[Source(name="a", content=b"Tea.", is_text=True)])
-    assert retriable_items(job=job) == frozenset()
+    assert retriable_items(job=job, among=list(job.items.all())) == frozenset()
     with pytest.raises(Conflict):
         retry_job(job=job, ordinal=0)
 
