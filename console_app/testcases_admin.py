@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from django.contrib import admin, messages
@@ -347,7 +348,9 @@ def in_short(run: TestRun) -> str:
 def grades_of(posted: QueryDict) -> dict[str, int | None]:
     """Grades by passage as they were changed on the page; null for what was made unjudged."""
     found: dict[str, int | None] = {}
-    for number in _changed(posted):
+    for number in _numbers(posted):
+        if not _is_changed(posted, number):
+            continue
         grade = str(posted.get(f"grade-{number}", ""))
         found[str(posted[f"id-{number}"])] = int(grade) if grade in {"0", "1"} else None
     return found
@@ -356,12 +359,14 @@ def grades_of(posted: QueryDict) -> dict[str, int | None]:
 def judgements_of(posted: QueryDict, *, before: Sequence[Judged]) -> list[Judged]:
     """What was changed on the page over what was judged before, so that nobody else's judgement is lost."""
     known = {judged.external_id: judged for judged in before}
-    for number in _changed(posted):
+    for number in _numbers(posted):
         external_id, grade = str(posted[f"id-{number}"]), str(posted.get(f"grade-{number}", ""))
         before_it = str(posted.get(f"was-{number}", ""))
         if before_it in known and external_id not in known:
             # It was judged under another id, before its source was cut anew.
             known[external_id] = Judged(external_id=external_id, grade=known.pop(before_it).grade)
+        if not _is_changed(posted, number):
+            continue
         was = known.pop(external_id, None) or Judged(external_id=external_id, grade=0)
         if grade in {"0", "1"}:
             # One click does not make a grade of 3, which was imported, one of 1.
@@ -370,13 +375,13 @@ def judgements_of(posted: QueryDict, *, before: Sequence[Judged]) -> list[Judged
     return list(known.values())
 
 
-def _changed(posted: QueryDict) -> Iterator[int]:
-    """Numbers of the passages that were given another grade than the page showed; all where that was not sent."""
-    for number in range(1, MOST_JUDGEMENTS + 1):
-        if f"id-{number}" not in posted:
-            break
-        if posted.get(f"shown-{number}") != posted.get(f"grade-{number}", ""):
-            yield number
+def _numbers(posted: QueryDict) -> Iterator[int]:
+    return takewhile(lambda number: f"id-{number}" in posted, range(1, MOST_JUDGEMENTS + 1))
+
+
+def _is_changed(posted: QueryDict, number: int) -> bool:
+    """Whether a passage was given another grade than the page showed, or none was sent that it showed."""
+    return posted.get(f"shown-{number}") != posted.get(f"grade-{number}", "")
 
 
 def address_of(case: TestCase) -> str:
