@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from django.conf import settings
 from django.utils.module_loading import import_string
+from django.utils.translation import gettext
 
 from core_app.errors import InvalidInput, Unavailable
 from core_app.providers import Capability, ConnectionSettings, Provider
@@ -47,6 +48,11 @@ class Listed:
 def schema_of(model: type[ConnectionSettings]) -> Mapping[str, Any]:
     """JSON Schema with titles; what is secret is `writeOnly`."""
     return model.model_json_schema()
+
+
+def translated(words: str | None) -> str:
+    """What a provider says of itself or of a setting, in the language of the request; empty where it says nothing."""
+    return gettext(words) if words else ""
 
 
 @cache

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from access_app.patterns import is_everything
 from connections_app.health import health_of
 from connections_app.models import Connection
-from connections_app.registry import listed
+from connections_app.registry import listed, translated
 from connections_app.services import change_connection, create_connection, delete_connection
 from console_app.connection_forms import ConnectionForm, ProviderForm
 from console_app.failures import EXPECTED, sentence
@@ -57,7 +57,7 @@ class ConnectionAdmin(ServiceAdmin):
     @admin.display(description=gettext_lazy("Provider"), ordering="provider")
     def of_provider(self, row: Connection) -> str:
         one = listed().get(row.provider)
-        return row.provider if one is None else _(one.label)
+        return row.provider if one is None else translated(one.label)
 
     @admin.display(description=gettext_lazy("Changed (UTC)"), ordering="updated_at")
     def changed(self, row: Connection) -> datetime.datetime:
