@@ -112,7 +112,10 @@ def _part(
     page = page_of(asked.made(found), size=size, place=place, key=asked.key)
     before, after = page.before, page.after
     if not page.rows:
-        before, after = place.after, place.before
+        # The row of the place's own key belongs to the page that one came from.
+        towards = -1 if asked.newest_first else 1
+        before = None if place.after is None else place.after + towards
+        after = None if place.before is None else place.before - towards
     column = sql.Identifier("part", asked.column)
     ((looked_at, lowest, highest),) = _rows("browse_end", {"part": part, "column": column}, given)
     ends = lowest if asked.newest_first != place.is_backwards else highest

@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import datetime
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from connections_app.models import Connection
 from connections_app.opening import opened
@@ -81,8 +82,8 @@ def check_connections() -> list[tuple[Connection, Check]]:
 def _check(connection: Connection, health: ProviderHealth) -> Check:
     docs = "connections.md"
     if health.is_healthy:
-        return Check(part="connection", state=State.GOOD, says="Its service answers.", docs=docs)
-    cure = "Test the connection and mend its settings, or look after the service it leads to."
+        return Check(part="connection", state=State.GOOD, says=_("Its service answers."), docs=docs)
+    cure = _("Test the connection and mend its settings, or look after the service it leads to.")
     return Check(part="connection", state=State.BAD, says=health.error, cure=cure, docs=docs)
 
 

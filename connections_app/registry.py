@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from django.conf import settings
 from django.utils.module_loading import import_string
+from django.utils.translation import gettext
 
 from core_app.errors import InvalidInput, Unavailable
 from core_app.providers import Capability, ConnectionSettings, Provider
@@ -40,6 +41,11 @@ class Listed:
     @property
     def capabilities(self) -> list[Capability]:
         return sorted(self.provider.capabilities) if self.provider else []
+
+
+def translated(words: str | None) -> str:
+    """What a provider says of itself or of a setting, in the language of the request; empty where it says nothing."""
+    return gettext(words) if words else ""
 
 
 @cache

@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from collections_app.describing import MetadataChange, describe_collection, description_of, metadata_changes
 from collections_app.models import Collection
 from collections_app.selectors import get_summary
-from collections_app.services import change_collection, update_metadata
+from collections_app.services import change_collection, lock_collection, update_metadata
 from console_app.collection_forms import CollectionSettingsForm, MetadataEditorForm, initial_settings
 from console_app.failures import EXPECTED, sentence
-from console_app.seen import FIELD, STALE, is_stale, mark
+from console_app.seen import FIELD, mark, while_as_seen
 from search_app.capabilities import Capabilities, Capability, capabilities
 from search_app.modes import MODE_NAMES
 from search_app.tuning import set_search_settings
@@ -48,15 +48,11 @@ def settings_page(
 ) -> SettingsPage:
     """The settings of a collection, saved together or not at all where `data` was sent."""
     can = capabilities(row)
-    aliases = list(get_summary(name=row.name).aliases)
-    initial = initial_settings(row, description=description_of(row), aliases=aliases)
+    initial, _own = now = _shown_of(row)
+    aliases = initial["aliases"].splitlines()
     form = CollectionSettingsForm(data, initial=initial, can=can)
-    now = [initial, row.search]
     seen = mark(now) if data is None else str(data.get(FIELD, ""))
     if data is None or not form.is_valid():
-        return SettingsPage(form=form, can=can, seen=seen)
-    if is_stale(data, now):
-        form.add_error(None, STALE)
         return SettingsPage(form=form, can=can, seen=seen)
     if form.cleaned_data["name"] != row.name and not may_be_called(form.cleaned_data["name"]):
         form.add_error("name", _("Your account does not reach a collection of this name. Choose another."))
@@ -66,11 +62,18 @@ def settings_page(
         form.add_error("aliases", _("Your account does not reach this name: %(name)s.") % {"name": foreign[0]})
         return SettingsPage(form=form, can=can, seen=seen)
     try:
-        _save(row, form, aliases=aliases)
+        with while_as_seen(data, lambda: _shown_of(lock_collection(collection_id=row.pk))):
+            _save(row, form, aliases=aliases)
     except EXPECTED as error:
         form.add_error(None, sentence(error))
         return SettingsPage(form=form, can=can, seen=seen)
     return SettingsPage(form=form, can=can, seen=seen, is_saved=True)
+
+
+def _shown_of(row: Collection) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """What the form shows first, and the search settings as they are kept."""
+    aliases = list(get_summary(name=row.name).aliases)
+    return initial_settings(row, description=description_of(row), aliases=aliases), row.search
 
 
 def _save(row: Collection, form: CollectionSettingsForm, *, aliases: list[str]) -> None:
@@ -86,12 +89,13 @@ def _save(row: Collection, form: CollectionSettingsForm, *, aliases: list[str]) 
             change_collection(name=row.name, new_name=new_name, keep_alias=asked["keep_alias"], aliases=new_aliases)
 
 
-def save_metadata(row: Collection, form: MetadataEditorForm) -> bool:
-    """Save what the form holds, if it is valid; errors are the form's."""
+def save_metadata(row: Collection, form: MetadataEditorForm, data: Mapping[str, Any]) -> bool:
+    """Save what the form holds, if it is valid and made for the metadata as it is; errors are the form's."""
     if not form.is_valid():
         return False
     try:
-        update_metadata(name=row.name, metadata=form.cleaned_data["metadata"], merge=form.cleaned_data["merge"])
+        with while_as_seen(data, lambda: lock_collection(collection_id=row.pk).metadata):
+            update_metadata(name=row.name, metadata=form.cleaned_data["metadata"], merge=form.cleaned_data["merge"])
     except EXPECTED as error:
         form.add_error(None, sentence(error))
         return False

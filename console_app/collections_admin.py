@@ -29,10 +29,10 @@ from console_app.home_parts import home_urls
 from console_app.pages import Action
 from console_app.permissions import may, require
 from console_app.progress import progress_of
-from console_app.query import Asker, QueryPage, run_query
-from console_app.reached import collections_for, names_for
+from console_app.query import QueryPage, asker_of, run_query
+from console_app.reached import names_for
 from console_app.reranking import RerankPage, run_bench
-from console_app.seen import FIELD, STALE, is_stale, mark
+from console_app.seen import FIELD, mark
 from console_app.selectors import recent_jobs, summary_of, totals_of, with_totals
 from console_app.templatetags.console import ago, thousands
 from ingest_app.models import Job
@@ -40,7 +40,6 @@ from ingest_app.rechunking import chunking_of
 from ingest_app.rewording import LanguageState, language_state, set_language
 from ingest_app.services import empty_collection, preview_emptying
 from search_app.capabilities import capabilities
-from search_app.testcases import cases
 
 JOBS_SHOWN = 5
 #: A person is shown the page of the job, where it has not ended by then.
@@ -158,9 +157,7 @@ class CollectionAdmin(ExchangePages, FilterPages):
         if editing:
             require(request, "change_collections")
         form = MetadataEditorForm(request.POST if editing else None, initial={"metadata": row.metadata})
-        if editing and is_stale(request.POST, row.metadata):
-            form.add_error(None, STALE)
-        elif editing and save_metadata(row, form):
+        if editing and save_metadata(row, form, request.POST):
             messages.success(request, _("The metadata was saved."))
             return redirect(request.path)
         counted = totals_of(row)
@@ -341,9 +338,7 @@ class CollectionAdmin(ExchangePages, FilterPages):
         """The playground. A GET: looking for something changes nothing and can be bookmarked."""
         require(request, "query")
         names = names_for(request.user, "query")
-        seen = cases().filter(collection__in=collections_for(request.user, "view_tests"))
-        asker = Asker(name=request.user.get_username(), base=request.build_absolute_uri("/").rstrip("/"), cases=seen)
-        found: QueryPage = run_query(request.GET, names=names, asker=asker)
+        found: QueryPage = run_query(request.GET, names=names, asker=asker_of(request))
         return self.page(request, "query.html", title=_("Try a query"), found=found)
 
     def _after(self, request: HttpRequest, row: Collection) -> HttpResponse:

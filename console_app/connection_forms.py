@@ -19,7 +19,7 @@ from unfold.widgets import (  # type: ignore[import-untyped]
     UnfoldBooleanSwitchWidget,
 )
 
-from connections_app.registry import Listed
+from connections_app.registry import Listed, translated
 from core_app.errors import InvalidInput
 from core_app.providers import ConnectionSettings
 
@@ -38,7 +38,7 @@ class ProviderForm(forms.Form):
         super().__init__(*args, **kwargs)
         field = self.fields["provider"]
         assert isinstance(field, forms.ChoiceField)
-        field.choices = [(one.name, one.label) for one in providers if one.provider is not None]
+        field.choices = [(one.name, translated(one.label)) for one in providers if one.provider is not None]
 
 
 class ConnectionForm(forms.Form):
@@ -54,9 +54,9 @@ class ConnectionForm(forms.Form):
         self._model = model
         for name, info in model.model_fields.items():
             field = _field(info)
-            field.label = info.title or name
+            field.label = translated(info.title) or name
             # Written for the docs, too, where these set code apart.
-            field.help_text = (info.description or "").replace("`", "")
+            field.help_text = translated(info.description).replace("`", "")
             value = shown.get(name, None if info.is_required() else info.get_default(call_default_factory=True))
             field.initial = _lines(value) if isinstance(value, Mapping) else value
             self.fields[_PREFIX + name] = field

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from django.contrib import admin, messages
@@ -15,18 +16,19 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from access_app.patterns import is_everything
 from connections_app.health import health_of
 from connections_app.models import Connection
-from connections_app.registry import listed
+from connections_app.registry import listed, translated
 from connections_app.services import change_connection, create_connection, delete_connection
 from console_app.connection_forms import ConnectionForm, ProviderForm
 from console_app.failures import EXPECTED, sentence
 from console_app.pages import Action, ServiceAdmin
 from console_app.permissions import may, require
+from console_app.seen import FIELD, mark, while_as_seen
 from core_app.errors import InvalidInput
 
 
 @admin.register(Connection)
 class ConnectionAdmin(ServiceAdmin):
-    list_display = ("name", "of_provider", "updated_at")
+    list_display = ("name", "of_provider", "changed")
     list_display_links = ("name",)
     search_fields = ("name",)
     search_help_text = gettext_lazy("Search by name")
@@ -55,7 +57,11 @@ class ConnectionAdmin(ServiceAdmin):
     @admin.display(description=gettext_lazy("Provider"), ordering="provider")
     def of_provider(self, row: Connection) -> str:
         one = listed().get(row.provider)
-        return row.provider if one is None else one.label
+        return row.provider if one is None else translated(one.label)
+
+    @admin.display(description=gettext_lazy("Changed (UTC)"), ordering="updated_at")
+    def changed(self, row: Connection) -> datetime.datetime:
+        return row.updated_at
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -101,11 +107,13 @@ class ConnectionAdmin(ServiceAdmin):
             require(request, "change_connections")
             if form is not None and form.is_valid() and self._changed(request, row, form):
                 return redirect(request.path)
-        return self.page(request, "connection.html", title=row.name, row=row, form=form, provider=one)
+        seen = request.POST.get(FIELD) or mark(_shown_of(row))
+        return self.page(request, "connection.html", title=row.name, row=row, form=form, provider=one, seen=seen)
 
     def _changed(self, request: HttpRequest, row: Connection, form: ConnectionForm) -> bool:
         try:
-            changed = change_connection(name=row.name, new_name=form.cleaned_data["name"], settings=form.settings())
+            with while_as_seen(request.POST, lambda: _shown_of(Connection.objects.select_for_update().get(pk=row.pk))):
+                changed = change_connection(name=row.name, new_name=form.cleaned_data["name"], settings=form.settings())
         except InvalidInput as error:
             form.tell(error)
         except EXPECTED as error:
@@ -120,7 +128,7 @@ class ConnectionAdmin(ServiceAdmin):
         """Ask the service how it is."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        require(request, "view_connections")
+        require(request, "change_connections")
         row = self.found(request, str(connection_id))
         self._test(request, row)
         return redirect("admin:connections_connection_change", row.pk)
@@ -150,3 +158,8 @@ class ConnectionAdmin(ServiceAdmin):
                 messages.success(request, _("The connection was removed. What its service holds stays there."))
             return redirect("admin:connections_connection_changelist")
         return self.page(request, "connection_delete.html", title=_("Remove connection"), row=row)
+
+
+def _shown_of(row: Connection) -> Any:
+    """What its form shows; the time tells of a secret that was changed."""
+    return [row.name, row.settings, row.updated_at]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
@@ -20,7 +19,7 @@ from console_app.filtering import builder_data, fields_shown, kept_filters, prev
 from console_app.forms import NamedFilterForm
 from console_app.pages import ServiceAdmin
 from console_app.permissions import note_found, require
-from console_app.seen import FIELD, STALE, is_stale, mark
+from console_app.seen import FIELD, mark, while_as_seen
 from core_app.where.parsing import decode_where
 
 
@@ -78,7 +77,7 @@ class FilterPages(ServiceAdmin):
             form=form,
             kept=kept,
             chosen=chosen,
-            seen=request.POST.get(FIELD) or (mark(_now(row, chosen.row.name)) if chosen else ""),
+            seen=request.POST.get(FIELD) or (mark([[chosen.row.where, chosen.row.description]]) if chosen else ""),
         )
 
     def _keep(self, request: HttpRequest, row: Collection, form: NamedFilterForm) -> HttpResponse | None:
@@ -87,15 +86,12 @@ class FilterPages(ServiceAdmin):
         if not form.is_valid():
             return None
         given = form.cleaned_data
-        if before and is_stale(request.POST, _now(row, before)):
-            form.add_error(None, STALE)
-            return None
         try:
             where = decode_where(given["where"])
             if not before and any(one.row.name == given["name"] for one in kept_filters(row.name)):
                 form.add_error("name", _("There is a filter of this name already. Open it, or choose another name."))
                 return None
-            with transaction.atomic():
+            with while_as_seen(request.POST if before else {}, lambda: _now(row, before)):
                 if before and before != given["name"]:
                     rename_filter(collection_name=row.name, name=before, new_name=given["name"])
                 save_filter(collection_name=row.name, name=given["name"], where=where, description=given["description"])
@@ -154,5 +150,6 @@ class FilterPages(ServiceAdmin):
 
 
 def _now(row: Collection, name: str) -> Any:
-    """What a kept filter says by now; nothing where it is gone."""
-    return [[one.text, one.row.description] for one in kept_filters(row.name) if one.row.name == name]
+    """What a kept filter says by now, locked; nothing where it is gone."""
+    kept = NamedFilter.objects.select_for_update().filter(collection=row, name=name)
+    return [[one.where, one.description] for one in kept]

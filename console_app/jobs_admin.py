@@ -22,14 +22,14 @@ from console_app.home import jobs_context
 from console_app.job_list import job_list
 from console_app.pages import Action, ServiceAdmin
 from console_app.permissions import abilities, may, require
-from console_app.progress import ITEMS_SHOWN, TONES, fingerprint, group_items, items_to_show, progress_of, would_change
+from console_app.progress import ITEMS_SHOWN, TONES, fingerprint, group_items, progress_of, would_change
 from console_app.reached import names_for
 from console_app.selectors import with_item_totals
 from console_app.templatetags.console import took
 from core_app.wiring import app_settings
 from ingest_app.history import MOST_EVENTS, history
 from ingest_app.models import Item, Job
-from ingest_app.selectors import report
+from ingest_app.selectors import item_totals, items_first, items_for_log, report
 from ingest_app.steering import can_be_retried, cancel_job, retriable_items, retry_job
 from ingest_app.submitting import Source, submit
 from ingest_app.uploads import sent_name
@@ -144,14 +144,14 @@ class JobAdmin(ServiceAdmin):
         """What happened to a job, and when."""
         require(request, "view_jobs")
         row = self.found(request, str(job_id))
-        items = list(report(job=row).items or ())
+        items = items_for_log(job=row, limit=MOST_EVENTS)
         return self.page(
             request,
             "job_log.html",
             title=_("Log of job %(id)s") % {"id": row.pk},
             row=row,
             events=history(job=row, items=items),
-            hidden=max(0, len(items) - MOST_EVENTS),
+            hidden=max(0, item_totals(job=row).total - MOST_EVENTS),
         )
 
     def _steer(self, request: HttpRequest, job_id: uuid.UUID, service: Callable[..., Job]) -> HttpResponse:
@@ -193,21 +193,21 @@ def _sources(form: UploadForm) -> list[Source]:
 
 def _live(request: HttpRequest, job: Job) -> dict[str, Any]:
     """The context of the part of the page that is polled."""
-    found = report(job=job)
-    items = list(found.items or ())
+    found, totals = report(job=job, with_items=False), item_totals(job=job)
     may_retry = found.job.kind != Job.Kind.EMPTY or may(request.user, "empty_collections", job)
     chosen = request.GET.get("show", "")
     chosen = chosen if chosen in Item.State.values else ""
+    items = items_first(job=job, limit=ITEMS_SHOWN, state=chosen)
     return {
         "progress": progress_of(found),
         "has_items": found.job.has_items,
         "would_change": would_change(found.job),
-        "seen": fingerprint(found),
+        "seen": fingerprint(found, totals),
         "show": chosen,
-        "groups": group_items(items, chosen=chosen),
-        "items": items_to_show(items, chosen=chosen),
-        "retriable": retriable_items(job=found.job) if items else frozenset(),
-        "hidden": max(0, sum(not chosen or item.state == chosen for item in items) - ITEMS_SHOWN),
+        "groups": group_items(totals, chosen=chosen),
+        "items": items,
+        "retriable": retriable_items(job=found.job, among=items),
+        "hidden": max(0, (totals.by_state.get(chosen, 0) if chosen else totals.total) - ITEMS_SHOWN),
         "item_tones": TONES,
         "took": took(found.job),
         "copy_url": _copy_url(request, found.job),

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from collections_app.models import Chunk
 from console_app.highlighting import marked
 from console_app.moves import Move
+from core_app.names import visible
 from search_app.emptiness import Survivors
 from search_app.explaining import HitExplanation, LegExplanation
 from search_app.results import Hit, SearchResult
@@ -69,6 +70,8 @@ class Passage:
     grade: int | None = None
     #: The id under which it was judged, where its source was cut anew since.
     judged_as: str = ""
+    #: The grade that is stored, as the form sends it.
+    shown: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -110,7 +113,14 @@ def fused_bars(why: HitExplanation, *, most: float) -> list[Bar]:
     for term in why.terms if bm25 and why.lexical.share else ():
         part = why.lexical.share * term.share / bm25
         bars.append(
-            Bar(label=term.term, kind="term", value=part, start=at, width=part * scale, note=f"BM25 {term.share:.3f}")
+            Bar(
+                label=visible(term.term),
+                kind="term",
+                value=part,
+                start=at,
+                width=part * scale,
+                note=f"BM25 {term.share:.3f}",
+            )
         )
         at += part * scale
     bars.append(Bar(label=_("Together"), kind="total", value=why.score, start=0, width=why.score * scale))

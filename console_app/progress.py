@@ -12,7 +12,7 @@ from django.utils.translation import ngettext, pgettext
 
 from console_app.templatetags.console import thousands
 from ingest_app.models import Item, Job
-from ingest_app.selectors import JobReport
+from ingest_app.selectors import ItemTotals, JobReport
 
 #: django-unfold's label variants.
 TONES: dict[str, str] = {
@@ -236,11 +236,10 @@ def files(count: int) -> str:
     return _counted(ngettext("%(count)s file", "%(count)s files", count), count)
 
 
-def fingerprint(report: JobReport) -> str:
+def fingerprint(report: JobReport, items: ItemTotals) -> str:
     """The same as long as nothing that is shown of the job has changed."""
     job = report.job
-    items = [(item.state, item.attempts, item.chunks, item.error) for item in report.items or ()]
-    seen = repr((job.state, job.cancel_requested, job.finished_at, job.step, job.done, job.total, items))
+    seen = repr((job.state, job.cancel_requested, job.finished_at, job.step, job.done, job.total, items.version))
     return hashlib.sha256(seen.encode()).hexdigest()[:16]
 
 
@@ -254,18 +253,11 @@ class ItemGroup:
     chosen: bool
 
 
-def group_items(items: Sequence[Item], *, chosen: str) -> list[ItemGroup]:
+def group_items(items: ItemTotals, *, chosen: str) -> list[ItemGroup]:
     """All items and then each state that occurs, in the order of the states."""
-    groups = [ItemGroup(state="", label=_("All"), count=len(items), chosen=not chosen)]
+    groups = [ItemGroup(state="", label=_("All"), count=items.total, chosen=not chosen)]
     for state in Item.State:
-        count = sum(item.state == state for item in items)
+        count = items.by_state.get(state.value, 0)
         if count or state == chosen:
             groups.append(ItemGroup(state=state.value, label=str(state.label), count=count, chosen=state == chosen))
     return groups
-
-
-def items_to_show(items: Sequence[Item], *, chosen: str) -> list[Item]:
-    """What is worth looking at first: failures, then what runs, then the rest as it was sent; cut to a page."""
-    first = {Item.State.FAILED.value: 0, Item.State.RUNNING.value: 1}
-    wanted = [item for item in items if not chosen or item.state == chosen]
-    return sorted(wanted, key=lambda item: (first.get(item.state, 2), item.ordinal))[:ITEMS_SHOWN]

@@ -7,18 +7,21 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from django.http import QueryDict
+from django.http import HttpRequest, QueryDict
 
 from console_app.failures import EXPECTED, sentence
 from console_app.moves import Move, in_short, moves
 from console_app.passages import Bar, Passage, best_score, passage_of, survivor_bars, waterfall
 from console_app.playground_forms import OTHER, QuestionForm, SettingsForm
+from console_app.reached import collections_for
+from console_app.seen import mark
 from console_app.selectors import chunks_of_hits
 from console_app.snippets import as_curl, as_python, request_of
 from search_app.emptiness import Survivors
 from search_app.models import TestCase
 from search_app.results import SearchResult
 from search_app.services import search_collections
+from search_app.testcases import QUESTION, cases
 from search_app.testruns import judged_hits
 from search_app.tracing import Whereabouts
 
@@ -31,6 +34,8 @@ class Missed:
     number: int | None = None
     grade: int | None = None
     judged_as: str = ""
+    #: The grade that is stored, as the form sends it.
+    shown: str = ""
 
 
 @dataclass(kw_only=True)
@@ -90,6 +95,11 @@ class QueryPage:
     collections: Sequence[str] = field(default_factory=list)
 
     @property
+    def seen(self) -> str:
+        """The mark of the test case's question; empty where there is no test case."""
+        return mark(question_of(self.case)) if self.case is not None else ""
+
+    @property
     def is_compared(self) -> bool:
         return len(self.sides) > 1
 
@@ -106,6 +116,18 @@ class Asker:
     name: str
     base: str
     cases: Any  # a query set of test cases that they may see
+
+
+def asker_of(request: HttpRequest) -> Asker:
+    """Who looks at the playground."""
+    seen = cases().filter(collection__in=collections_for(request.user, "view_tests"))
+    base = request.build_absolute_uri("/").rstrip("/")
+    return Asker(name=request.user.get_username(), base=base, cases=seen)
+
+
+def question_of(case: TestCase) -> list[Any]:
+    """What a test case asks, for the mark of the form that replaces it."""
+    return [getattr(case, key) for key in QUESTION]
 
 
 def run_query(
@@ -203,28 +225,42 @@ def _judge(page: QueryPage) -> None:
         ]
 
 
-def _known(page: QueryPage) -> dict[str, tuple[int | None, str]]:
+def _known(page: QueryPage) -> dict[str, _Known]:
     """Grades by the id of what is on the page, with the id under which each was judged, known as runs know it."""
-    known: dict[str, tuple[int | None, str]] = {}
+    known: dict[str, _Known] = {}
     if page.case is not None:
-        known = {row.external_id: (row.grade, row.external_id) for row in page.case.judgements.all()}
+        known = {row.external_id: _known_as(row.grade, row.external_id) for row in page.case.judgements.all()}
         lists = [side.result.hits if side.result else () for side in page.sides]
         for hits, of_hits in zip(lists, judged_hits(case=page.case, lists=lists), strict=True):
             for hit, judged in zip(hits, of_hits, strict=True):
                 if judged is not None:
-                    known[hit.id] = judged.grade, judged.external_id
+                    known[hit.id] = _known_as(judged.grade, judged.external_id)
                 elif hit.id in known:
                     # Another text has this id now: what was judged is not this.
                     del known[hit.id]
     # What was just judged, and could not be saved.
     return known | {
-        external_id: (grade, known.get(external_id, (0, ""))[1]) for external_id, grade in page.kept.items()
+        external_id: replace(known.get(external_id, _Known()), grade=grade) for external_id, grade in page.kept.items()
     }
 
 
-def _judged(known: Mapping[str, tuple[int | None, str]], external_id: str) -> dict[str, Any]:
-    grade, judged_as = known.get(external_id, (None, ""))
-    return {"grade": grade, "judged_as": "" if judged_as == external_id else judged_as}
+@dataclass(frozen=True, kw_only=True)
+class _Known:
+    """The grade of a passage on the page, and what is stored of it."""
+
+    grade: int | None = None
+    judged_as: str = ""
+    shown: str = ""
+
+
+def _known_as(grade: int, external_id: str) -> _Known:
+    return _Known(grade=grade, judged_as=external_id, shown="1" if grade else "0")
+
+
+def _judged(known: Mapping[str, _Known], external_id: str) -> dict[str, Any]:
+    found = known.get(external_id, _Known())
+    judged_as = "" if found.judged_as == external_id else found.judged_as
+    return {"grade": found.grade, "judged_as": judged_as, "shown": found.shown}
 
 
 def _compare(page: QueryPage) -> None:

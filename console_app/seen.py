@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+from django.db import transaction
 from django.utils.translation import gettext_lazy as _
+
+from core_app.errors import Conflict
 
 FIELD = "seen"
 STALE = _(
@@ -24,3 +28,15 @@ def mark(value: Any) -> str:
 def is_stale(data: Mapping[str, Any], value: Any) -> bool:
     """Whether the form was made for another value than this."""
     return FIELD in data and data[FIELD] != mark(value)
+
+
+@contextmanager
+def while_as_seen(data: Mapping[str, Any], now: Callable[[], Any]) -> Iterator[None]:
+    """A transaction in which what the form was made for is still so, and stays so until it ends.
+
+    `now` locks it and says what it is. Raises Conflict where that is something else than the form was made for.
+    """
+    with transaction.atomic():
+        if is_stale(data, now()):
+            raise Conflict(str(STALE), code="changed_meanwhile")
+        yield

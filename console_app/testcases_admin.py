@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, QueryDict
 from django.shortcuts import redirect
@@ -23,9 +25,11 @@ from console_app.failures import EXPECTED, sentence
 from console_app.pages import Action, CappedPaginator, ServiceAdmin
 from console_app.permissions import may, require
 from console_app.playground_forms import OTHER, QuestionForm, SettingsForm
-from console_app.query import Asker, run_query
+from console_app.query import asker_of, question_of, run_query
 from console_app.reached import CollectionFilter, collections_for, names_for
-from core_app.errors import InvalidInput
+from console_app.seen import is_stale
+from core_app.errors import Conflict, InvalidInput
+from core_app.names import readable, visible
 from search_app.judging import Judged
 from search_app.models import TestCase, TestRun
 from search_app.testcases import MOST_JUDGEMENTS, QUESTION, cases, delete_case, expect, judged_of, save_case
@@ -135,11 +139,13 @@ class TestCaseAdmin(ServiceAdmin):
 
     @admin.display(description=gettext_lazy("Question"))
     def question(self, row: TestCase) -> SafeString:
-        return format_html('<span class="rs-excerpt"><bdi>{}</bdi></span>', row.topic or row.query)
+        return format_html('<span class="rs-excerpt"><bdi>{}</bdi></span>', readable(row.topic or row.query))
 
     @admin.display(description=gettext_lazy("Collection"))
     def of(self, row: TestCase) -> SafeString:
-        return format_html('<span class="rs-excerpt rs-excerpt--narrow"><bdi>{}</bdi></span>', row.collection.name)
+        return format_html(
+            '<span class="rs-excerpt rs-excerpt--narrow"><bdi>{}</bdi></span>', visible(row.collection.name)
+        )
 
     @admin.display(description=gettext_lazy("Judged"))
     def judged(self, row: TestCase) -> str:
@@ -194,14 +200,29 @@ class TestCaseAdmin(ServiceAdmin):
         settings = SettingsForm(data, prefix=OTHER if request.POST.get("side") == "B" else None)
         if not question.is_valid() or not settings.is_valid() or len(question.cleaned_data["collection"]) != 1:
             raise InvalidInput(_("Search one collection first, then judge what it finds."))
-        given = settings.given()
-        known = self.found(request, request.POST["case"]) if request.POST.get("case") else None
-        collection = question.cleaned_data["collection"][0]
+        with transaction.atomic():
+            known = self._known(request)
+            return self._save(request, question.cleaned_data, settings.given(), known)
+
+    def _known(self, request: HttpRequest) -> TestCase | None:
+        """The test case that the page is about, locked; None where it is about none."""
+        if not request.POST.get("case"):
+            return None
+        key = self.found(request, request.POST["case"]).pk
+        TestCase.objects.select_for_update().filter(pk=key).first()
+        return cases().get(pk=key)
+
+    def _save(
+        self, request: HttpRequest, question: Mapping[str, Any], given: dict[str, Any], known: TestCase | None
+    ) -> TestCase:
+        collection = question["collection"][0]
         if known is not None and known.collection.name != collection:
             raise InvalidInput(_("This test case belongs to another collection."))
+        if known is not None and is_stale(request.POST, question_of(known)):
+            raise Conflict(_("Its question was changed meanwhile, and nothing was saved. Save again to replace it."))
         asked = {
-            "query": question.cleaned_data["query"],
-            "topic": question.cleaned_data["topic"],
+            "query": question["query"],
+            "topic": question["topic"],
             "where": given.pop("where", None),
             "settings": given,
         }
@@ -324,41 +345,43 @@ def in_short(run: TestRun) -> str:
     return _("%(found)s, first relevant at %(rank)s") % {"found": found, "rank": run.first_rank}
 
 
-def asker_of(request: HttpRequest) -> Asker:
-    """Who looks at the playground."""
-    seen = cases().filter(collection__in=collections_for(request.user, "view_tests"))
-    base = request.build_absolute_uri("/").rstrip("/")
-    return Asker(name=request.user.get_username(), base=base, cases=seen)
-
-
 def grades_of(posted: QueryDict) -> dict[str, int | None]:
-    """Grades by passage as they were chosen on the page; null for what was left unjudged."""
+    """Grades by passage as they were changed on the page; null for what was made unjudged."""
     found: dict[str, int | None] = {}
-    for number in range(1, MOST_JUDGEMENTS + 1):
-        if f"id-{number}" not in posted:
-            break
+    for number in _numbers(posted):
+        if not _is_changed(posted, number):
+            continue
         grade = str(posted.get(f"grade-{number}", ""))
         found[str(posted[f"id-{number}"])] = int(grade) if grade in {"0", "1"} else None
     return found
 
 
 def judgements_of(posted: QueryDict, *, before: Sequence[Judged]) -> list[Judged]:
-    """Those of the page over those of before: what is not on the page stays as it was."""
+    """What was changed on the page over what was judged before, so that nobody else's judgement is lost."""
     known = {judged.external_id: judged for judged in before}
-    for number in range(1, MOST_JUDGEMENTS + 1):
-        if f"id-{number}" not in posted:
-            break
+    for number in _numbers(posted):
         external_id, grade = str(posted[f"id-{number}"]), str(posted.get(f"grade-{number}", ""))
         before_it = str(posted.get(f"was-{number}", ""))
         if before_it in known and external_id not in known:
             # It was judged under another id, before its source was cut anew.
             known[external_id] = Judged(external_id=external_id, grade=known.pop(before_it).grade)
+        if not _is_changed(posted, number):
+            continue
         was = known.pop(external_id, None) or Judged(external_id=external_id, grade=0)
         if grade in {"0", "1"}:
             # One click does not make a grade of 3, which was imported, one of 1.
             is_same = was.grade > 0 and grade == "1"
             known[external_id] = was if is_same else replace(was, grade=int(grade))
     return list(known.values())
+
+
+def _numbers(posted: QueryDict) -> Iterator[int]:
+    return takewhile(lambda number: f"id-{number}" in posted, range(1, MOST_JUDGEMENTS + 1))
+
+
+def _is_changed(posted: QueryDict, number: int) -> bool:
+    """Whether a passage was given another grade than the page showed, or none was sent that it showed."""
+    return posted.get(f"shown-{number}") != posted.get(f"grade-{number}", "")
 
 
 def address_of(case: TestCase) -> str:

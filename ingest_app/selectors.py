@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Case, Count, Max, Q, QuerySet, Sum, Value, When
+from django.db.models.functions import Length
 
 from core_app.errors import NotFound
 from ingest_app.models import UNPACKED, Item, Job
@@ -48,6 +49,47 @@ def report(*, job: Job, with_items: bool = True) -> JobReport:
     counted = _counts(Job.objects.filter(pk=job.pk)).get()
     items = list(Item.objects.filter(job=job).order_by("ordinal")) if with_items else None
     return _report(counted, items)
+
+
+def items_first(*, job: Job, limit: int, state: str = "") -> list[Item]:
+    """What is worth looking at first: failures, then what runs, then the rest as it was sent; of one state if told."""
+    first = Case(
+        When(state=Item.State.FAILED, then=Value(0)), When(state=Item.State.RUNNING, then=Value(1)), default=Value(2)
+    )
+    items = Item.objects.filter(job=job, **({"state": state} if state else {}))
+    return list(items.defer("metadata").order_by(first, "ordinal")[:limit])
+
+
+def items_for_log(*, job: Job, limit: int) -> list[Item]:
+    """Those that failed, then those that were tried more than once, then the rest as it was sent."""
+    failed = Case(When(state=Item.State.FAILED, then=Value(0)), default=Value(1))
+    again = Case(When(attempts__gt=1, then=Value(0)), default=Value(1))
+    return list(Item.objects.filter(job=job).defer("metadata").order_by(failed, again, "ordinal")[:limit])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemTotals:
+    """How a job's items stand, without reading each of them here."""
+
+    #: Items by state; a state that none is in is missing.
+    by_state: Mapping[str, int]
+    #: The same as long as no item has changed.
+    version: str
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_state.values())
+
+
+def item_totals(*, job: Job) -> ItemTotals:
+    """Counted by the database in one statement."""
+    found = Item.objects.filter(job=job).order_by().values("state")
+    latest = {f"latest_{name}": Max(name) for name in ("started_at", "finished_at", "next_try_at")}
+    summed = found.annotate(
+        number=Count("pk"), tries=Sum("attempts"), stored=Sum("chunks"), said=Sum(Length("error")), **latest
+    )
+    rows = sorted(summed, key=lambda row: str(row["state"]))
+    return ItemTotals(by_state={row["state"]: row["number"] for row in rows}, version=repr(rows))
 
 
 def list_jobs(*, collections: Iterable[str] | None = None, kind: str | None = None) -> QuerySet[Job]:

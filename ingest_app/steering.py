@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from django.db import IntegrityError, transaction
@@ -17,6 +17,8 @@ from ingest_app.import_log import record_ended
 from ingest_app.models import Item, Job, Payload, UploadPart
 
 #: Jobs that are begun anew where they were begun.
+#: States of items that can be tried again.
+_RETRIED = (Item.State.FAILED, Item.State.CANCELLED)
 NEVER_RETRIED: Mapping[str, Conflict] = MappingProxyType(
     {
         Job.Kind.SYNC: Conflict(
@@ -112,16 +114,19 @@ def retry_job(*, job: Job, ordinal: int | None = None) -> Job:
     return job
 
 
-def retriable_items(*, job: Job) -> frozenset[int]:
-    """The places of the items that can be tried again one by one; none before the job has ended."""
+def retriable_items(*, job: Job, among: Sequence[Item]) -> frozenset[int]:
+    """The places of those of these items that can be tried again one by one; none before the job has ended."""
     if job.finished_at is None or job.kind in NEVER_RETRIED or not job.has_items:
         return frozenset()
-    return frozenset(_items_to_retry(job).values_list("ordinal", flat=True))
+    places = [item.ordinal for item in among if item.state in _RETRIED]
+    if not places:
+        return frozenset()
+    return frozenset(_items_to_retry(job).filter(ordinal__in=places).values_list("ordinal", flat=True))
 
 
 def _items_to_retry(job: Job) -> QuerySet[Item]:
     """What ended badly and could still be done: the bytes of a file are kept until it is indexed."""
-    items = Item.objects.filter(job=job, state__in=(Item.State.FAILED, Item.State.CANCELLED)).exclude(code__in=LASTING)
+    items = Item.objects.filter(job=job, state__in=_RETRIED).exclude(code__in=LASTING)
     return items.filter(payload__isnull=False) if job.kind == Job.Kind.INGEST else items
 
 

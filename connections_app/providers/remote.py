@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 from pydantic import Field, SecretStr, field_validator
 
 from core_app.errors import Conflict, FarSideFailed, FarSideSlow, InvalidInput, NotFound, RagsiteError, Unavailable
@@ -44,19 +45,23 @@ class RemoteSettings(ConnectionSettings):
     """How another server is reached."""
 
     url: str = Field(
-        title="Address",
-        description="Of the server, such as `https://rag.example.org`; what its calls begin with.",
+        title=gettext_noop("Address"),
+        description=gettext_noop("Of the server, such as `https://rag.example.org`; what its calls begin with."),
         pattern=r"^https?://[^\s/]+",
         max_length=2000,
     )
     api_key: SecretStr | None = Field(
-        None, title="API key", description="Sent as `Authorization: Bearer KEY`; empty where none is needed."
+        None,
+        title=gettext_noop("API key"),
+        description=gettext_noop("Sent as `Authorization: Bearer KEY`; empty where none is needed."),
     )
     headers: Mapping[str, SecretStr] = Field(
-        default_factory=dict, title="Headers", description="Sent with each request, such as those of a proxy."
+        default_factory=dict,
+        title=gettext_noop("Headers"),
+        description=gettext_noop("Sent with each request, such as those of a proxy."),
     )
     timeout_seconds: Annotated[float, Field(gt=0, le=600)] = Field(
-        30.0, title="Time limit", description="Seconds that one request may take."
+        30.0, title=gettext_noop("Time limit"), description=gettext_noop("Seconds that one request may take.")
     )
 
     @field_validator("url")
@@ -70,7 +75,7 @@ class RemoteSettings(ConnectionSettings):
 class RemoteProvider:
     """`core_app.providers.Provider` over HTTP. Reads are tried again; writes are not."""
 
-    label: ClassVar[str] = "Remote server"
+    label: ClassVar[str] = gettext_noop("Remote server")
     settings_model: ClassVar[type[ConnectionSettings]] = RemoteSettings
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
         {

@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, cast
 import apsw
 import numpy as np
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 from pydantic import Field, field_validator
 
 from connections_app.finishing import distinct_values, merged
@@ -41,14 +42,16 @@ class SqliteSettings(ConnectionSettings):
     addresses: ClassVar[frozenset[str]] = frozenset({"file"})
 
     file: str = Field(
-        title="File",
-        description="A name, for a file of its own below the server's data folder, or a path below one of "
-        "`Security:ConnectionFolders`. Made where there is none.",
+        title=gettext_noop("File"),
+        description=gettext_noop(
+            "A name, for a file of its own below the server's data folder, or a path below one of "
+            "`Security:ConnectionFolders`. Made where there is none."
+        ),
         min_length=1,
         max_length=1000,
     )
     busy_seconds: Annotated[float, Field(gt=0, le=60)] = Field(
-        5.0, title="Patience", description="Seconds to wait for another write to the file."
+        5.0, title=gettext_noop("Patience"), description=gettext_noop("Seconds to wait for another write to the file.")
     )
 
     @field_validator("file")
@@ -64,7 +67,7 @@ class SqliteSettings(ConnectionSettings):
 class SqliteProvider:
     """`core_app.providers.Provider` on a file. One connection for each thread, which reads beside one write."""
 
-    label: ClassVar[str] = "SQLite"
+    label: ClassVar[str] = gettext_noop("SQLite")
     settings_model: ClassVar[type[ConnectionSettings]] = SqliteSettings
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
         {

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from django.utils.translation import gettext_noop
+
 #: The name under which conditions on a document's text stand beside those on its metadata.
 TEXT_FIELD = "#document"
 
@@ -50,7 +52,7 @@ class Operator:
     """One row: what the operator means on metadata, on the text, or joining filters, where it can stand there."""
 
     name: str
-    #: For people who choose from a list, read between a field and a value.
+    #: For people who choose from a list, read between a field and a value; in English, marked for translation.
     label: str
     on_metadata: Use | None = None
     on_text: Use | None = None
@@ -67,25 +69,25 @@ class Operator:
 _ROWS = (
     Operator(
         name="$eq",
-        label="is",
+        label=gettext_noop("is"),
         on_metadata=Use(
             Takes.SCALAR, "The value is this one. `{key: value}` is short for it.", '{"lang": {"$eq": "en"}}'
         ),
     ),
     Operator(
         name="$ne",
-        label="is not",
+        label=gettext_noop("is not"),
         on_metadata=Use(Takes.SCALAR, "The value is not this one.", '{"lang": {"$ne": "en"}}'),
         negates="$eq",
     ),
     Operator(
         name="$gt",
-        label="is greater than",
+        label=gettext_noop("is greater than"),
         on_metadata=Use(Takes.ORDERED, "The number is greater, the date is later.", '{"year": {"$gt": 2020}}'),
     ),
     Operator(
         name="$gte",
-        label="is at least",
+        label=gettext_noop("is at least"),
         on_metadata=Use(
             Takes.ORDERED,
             "The number is greater or equal, the date is later or the same moment.",
@@ -94,12 +96,12 @@ _ROWS = (
     ),
     Operator(
         name="$lt",
-        label="is less than",
+        label=gettext_noop("is less than"),
         on_metadata=Use(Takes.ORDERED, "The number is smaller, the date is earlier.", '{"price": {"$lt": 9.5}}'),
     ),
     Operator(
         name="$lte",
-        label="is at most",
+        label=gettext_noop("is at most"),
         on_metadata=Use(
             Takes.ORDERED,
             "The number is smaller or equal, the date is earlier or the same moment.",
@@ -108,7 +110,7 @@ _ROWS = (
     ),
     Operator(
         name="$in",
-        label="is one of",
+        label=gettext_noop("is one of"),
         on_metadata=Use(
             Takes.LIST,
             "The value is one of these, which are all of one type.",
@@ -117,7 +119,7 @@ _ROWS = (
     ),
     Operator(
         name="$nin",
-        label="is none of",
+        label=gettext_noop("is none of"),
         on_metadata=Use(
             Takes.LIST,
             "The value is none of these, which are all of one type.",
@@ -127,7 +129,7 @@ _ROWS = (
     ),
     Operator(
         name="$exists",
-        label="exists",
+        label=gettext_noop("exists"),
         on_metadata=Use(
             Takes.BOOLEAN,
             "With `true`: the document has the key, be its value null. With `false`: it has not.",
@@ -136,13 +138,13 @@ _ROWS = (
     ),
     Operator(
         name="$contains",
-        label="contains",
+        label=gettext_noop("contains"),
         on_metadata=Use(Takes.SCALAR, "The value is a list and holds this one.", '{"tags": {"$contains": "draft"}}'),
         on_text=Use(Takes.TEXT, "The text holds this; case matters.", '{"#document": {"$contains": "income tax"}}'),
     ),
     Operator(
         name="$not_contains",
-        label="does not contain",
+        label=gettext_noop("does not contain"),
         on_metadata=Use(
             Takes.SCALAR, "The value is no list that holds this one.", '{"tags": {"$not_contains": "draft"}}'
         ),
@@ -153,7 +155,7 @@ _ROWS = (
     ),
     Operator(
         name="$regex",
-        label="matches the pattern",
+        label=gettext_noop("matches the pattern"),
         on_metadata=Use(
             Takes.PATTERN,
             "The value is a string, and the pattern is found in it.",
@@ -165,7 +167,7 @@ _ROWS = (
     ),
     Operator(
         name="$not_regex",
-        label="does not match the pattern",
+        label=gettext_noop("does not match the pattern"),
         on_metadata=Use(
             Takes.PATTERN,
             "The value is no string that the pattern is found in.",
@@ -178,7 +180,7 @@ _ROWS = (
     ),
     Operator(
         name="$and",
-        label="all of",
+        label=gettext_noop("all of"),
         on_filters=Use(
             Takes.FILTERS,
             "All these filters match.",
@@ -187,14 +189,14 @@ _ROWS = (
     ),
     Operator(
         name="$or",
-        label="any of",
+        label=gettext_noop("any of"),
         on_filters=Use(
             Takes.FILTERS, "At least one of these filters matches.", '{"$or": [{"chapter": "1"}, {"chapter": "3"}]}'
         ),
     ),
     Operator(
         name="$not",
-        label="not",
+        label=gettext_noop("not"),
         on_filters=Use(
             Takes.FILTER,
             "This filter does not match. Behind a key: these operators do not match.",

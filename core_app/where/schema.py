@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from core_app.where.operators import (
     MAX_LIST,
     MAX_PATTERN,
@@ -82,8 +84,8 @@ def describe() -> list[dict[str, Any]]:
     return [
         {
             "name": row.name,
-            "label": row.label,
-            "note": "Also matches documents without the key." if row.matches_missing else "",
+            "label": _(row.label),
+            "note": _("Also matches documents without the key.") if row.matches_missing else "",
             "metadata": _described(row.on_metadata),
             "text": _described(row.on_text),
             "filters": _described(row.on_filters),

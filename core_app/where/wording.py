@@ -6,13 +6,16 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext
+
 from core_app.where.evaluation import matches
 from core_app.where.operators import OPERATORS
 from core_app.where.tree import And, Compare, Not, Operand, Or, Where, Within
 
 #: Characters of a value, and values of a list, that are read out.
 _SHOWN, _LISTED = 60, 5
-EVERYTHING = "No filter: every document passes."
+EVERYTHING = gettext_lazy("No filter: every document passes.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,28 +29,28 @@ class Missing:
 
     @property
     def sentence(self) -> str:
-        what = "pass" if self.passes else "do not pass"
-        return f"{self.condition}: documents without {quoted(self.field)} {what}."
+        passes, fails = (
+            _("%(condition)s: documents without %(key)s pass."),
+            _("%(condition)s: documents without %(key)s do not pass."),
+        )
+        return (passes if self.passes else fails) % {"condition": self.condition, "key": quoted(self.field)}
 
 
 def in_words(where: Where | None) -> str:
     """The filter as one sentence part, such as `"lang" is "en" and "year" is at least 2020`."""
     match where:
         case None:
-            return EVERYTHING
-        case Compare(field, name, operand):
-            found = "the text" if field is None else quoted(field)
-            if name == "$exists":
-                return f"{found} {'exists' if operand else 'does not exist'}"
-            return f"{found} {OPERATORS[name].label} {_operand(operand)}"
+            return str(EVERYTHING)
+        case Compare():
+            return _compared(where)
         case Not(part):
-            return f"not ({in_words(part)})"
+            return _("not (%(condition)s)") % {"condition": in_words(part)}
         case And(parts):
-            return " and ".join(_within(part) for part in parts)
+            return pgettext("between conditions", " and ").join(_within(part) for part in parts)
         case Or(parts):
-            return " or ".join(_within(part) for part in parts)
+            return pgettext("between conditions", " or ").join(_within(part) for part in parts)
         case Within():
-            return "it is in one of the collections"
+            return _("it is in one of the collections")
 
 
 def missing_keys(where: Where | None) -> list[Missing]:
@@ -61,14 +64,24 @@ def quoted(text: str) -> str:
     return f'"{shown}{"…" if len(text) > _SHOWN else ""}"'
 
 
+def _compared(where: Compare) -> str:
+    key = _("the text") if where.field is None else quoted(where.field)
+    if where.operator == "$exists":
+        return (_("%(key)s exists") if where.operand else _("%(key)s does not exist")) % {"key": key}
+    values = {"key": key, "is": _(OPERATORS[where.operator].label), "value": _operand(where.operand)}
+    return pgettext("a key, an operator and a value", "%(key)s %(is)s %(value)s") % values
+
+
 def _within(part: Where) -> str:
     return f"({in_words(part)})" if isinstance(part, And | Or) else in_words(part)
 
 
 def _operand(operand: Operand) -> str:
     if isinstance(operand, tuple):
-        more = f" or {len(operand) - _LISTED:,} more" if len(operand) > _LISTED else ""
-        return ", ".join(_operand(one) for one in operand[:_LISTED]) + more
+        listed = ", ".join(_operand(one) for one in operand[:_LISTED])
+        if len(operand) <= _LISTED:
+            return listed
+        return _("%(values)s or %(count)s more") % {"values": listed, "count": f"{len(operand) - _LISTED:,}"}
     return quoted(operand) if isinstance(operand, str) else json.dumps(operand)[:_SHOWN]
 
 

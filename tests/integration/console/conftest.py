@@ -13,6 +13,7 @@ from access_app.models import ApiKey, User
 from access_app.services import create_key
 from collections_app.models import Chunk, Collection, Document, NamedFilter
 from collections_app.services import create_collection
+from connections_app.models import Connection
 from ingest_app.models import Connector, Item, Job, Payload
 from search_app.models import Judgement, QueryLog, TestCase, TestRun
 
@@ -61,6 +62,8 @@ class Rows:
     query: QueryLog
     case: TestCase
     kept: NamedFilter
+    #: Of the whole server: nobody who reaches some collections alone sees it.
+    connection: Connection
 
 
 def make_rows(*, name: str = "handbook", text: str = "Ducks eat small fish.") -> Rows:
@@ -121,6 +124,10 @@ def make_rows(*, name: str = "handbook", text: str = "Ducks eat small fish.") ->
         query=query,
         case=case,
         kept=NamedFilter.objects.create(collection=collection, name=text, where={text: text}),
+        # Nothing listens there.
+        connection=Connection.objects.create(
+            name=name if name.isascii() else "far", provider="remote", settings={"url": "http://127.0.0.1:9"}
+        ),
     )
 
 
@@ -128,6 +135,11 @@ def make_rows(*, name: str = "handbook", text: str = "Ducks eat small fish.") ->
 def rows(db: None) -> Rows:
     """The usual ones."""
     return make_rows()
+
+
+def is_of_the_server(path: str) -> bool:
+    """Whether a page is about the whole server, so for those alone who reach every collection."""
+    return path.startswith("connections/")
 
 
 def pages(rows: Rows) -> dict[str, tuple[str, ...]]:
@@ -200,6 +212,17 @@ def pages(rows: Rows) -> dict[str, tuple[str, ...]]:
         f"ingest/job/{job}/change/": ("ingest.view_job",),
         f"ingest/job/{job}/progress/": ("ingest.view_job",),
         f"ingest/job/{job}/log/": ("ingest.view_job",),
+        "connections/connection/": ("connections.view_connection",),
+        "connections/connection/add/": ("connections.add_connection",),
+        f"connections/connection/{rows.connection.pk}/change/": ("connections.view_connection",),
+        f"connections/connection/{rows.connection.pk}/delete/": (
+            "connections.view_connection",
+            "connections.delete_connection",
+        ),
+        f"connections/connection/{rows.connection.pk}/history/": (
+            "connections.view_connection",
+            "access.view_auditentry",
+        ),
         "search/testcase/": ("collections.view_collection", "collections.view_chunk", "search.view_testcase"),
         f"search/testcase/{rows.case.pk}/change/": (
             "collections.view_collection",

@@ -161,6 +161,8 @@ def test_a_filter_that_takes_long_is_looked_for_in_a_part_after_another(
     assert "data-count" not in page
     assert leaf(root, CHUNKS, "next", **query) == [[keys[8]], [keys[2]], [keys[1]]]
     assert leaf(root, CHUNKS, "prev", **query, before=keys[0] - 1) == [[keys[2], keys[1]], [], [keys[8]]]
+    # Back from a page that holds nothing, whose key is that of a row before it.
+    assert leaf(root, CHUNKS, "prev", **query, after=keys[1])[:2] == [[], [keys[2], keys[1]]]
     within = {**query, "document__id__exact": rows.document.pk}
     assert leaf(root, CHUNKS, "next", **within) == [[keys[1], keys[2]], [], [keys[8]]]
 

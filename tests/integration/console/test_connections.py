@@ -15,6 +15,8 @@ from connections_app.models import Connection
 from connections_app.opening import close_all
 from connections_app.sealing import unseal
 from connections_app.secret_settings import MASK
+from connections_app.services import change_connection
+from tests.integration.console.conftest import Login
 
 pytestmark = pytest.mark.django_db
 LIST = "/admin/connections/connection/"
@@ -86,6 +88,26 @@ def test_saving_the_form_as_it_was_keeps_the_secrets(admin_client: Client, made:
 def test_what_cannot_be_is_told_at_its_field(admin_client: Client, more: dict[str, str], said: str) -> None:
     assert said in text(admin_client.post(f"{LIST}add/", {**FIELDS, **more}))
     assert not Connection.objects.exists()
+
+
+def test_whoever_saves_second_is_told(admin_client: Client, made: Connection) -> None:
+    page = f"{LIST}{made.pk}/change/"
+    seen = admin_client.get(page).context["seen"]
+    change_connection(name="far", new_name="farther")
+    fields = {**FIELDS, "setting_url": "http://127.0.0.1:10"}
+    assert "changed meanwhile" in text(admin_client.post(page, {**fields, "seen": seen}))
+    made.refresh_from_db()
+    assert (made.name, made.settings["url"]) == ("farther", FIELDS["setting_url"])
+    seen = admin_client.get(page).context["seen"]
+    assert admin_client.post(page, {**fields, "seen": seen}).status_code == 302
+
+
+def test_testing_one_takes_the_right_to_change_it(login: Login, made: Connection) -> None:
+    client = login("connections.view_connection")
+    assert "/test/" not in text(client.get(f"{LIST}{made.pk}/change/"))
+    assert client.post(f"{LIST}{made.pk}/test/").status_code == 403
+    client = login("connections.view_connection", "connections.change_connection")
+    assert client.post(f"{LIST}{made.pk}/test/").status_code == 302
 
 
 def test_it_is_removed_once_that_was_confirmed(admin_client: Client, made: Connection) -> None:

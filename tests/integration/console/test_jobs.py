@@ -16,6 +16,7 @@ from collections_app.services import create_collection
 from core_app.errors import Conflict
 from ingest_app.history import history
 from ingest_app.models import Item, Job
+from ingest_app.selectors import item_totals
 from ingest_app.steering import cancel_job, retriable_items, retry_job
 from ingest_app.submitting import Source, submit
 from ingest_app.work import run_job
@@ -79,7 +80,7 @@ def test_what_stays_cancelled_is_told_by_the_job(db: None) -> None:
     job = submit(collection_name="staff", sources=[Source(name=n, content=b"Tea.", is_text=True) for n in "ab"])
     cancel_job(job=job)
     job.refresh_from_db()
-    assert retriable_items(job=job) == {0, 1}
+    assert retriable_items(job=job, among=list(job.items.all())) == {0, 1}
     retry_job(job=job, ordinal=0)
     run_job(job_id=job.pk, stopping=never)
     job.refresh_from_db()
@@ -89,7 +90,7 @@ def test_what_stays_cancelled_is_told_by_the_job(db: None) -> None:
 def test_nothing_is_tried_again_before_the_end(db: None) -> None:
     create_collection(name="staff")
     job = submit(collection_name="staff", sources=[Source(name="a", content=b"Tea.", is_text=True)])
-    assert retriable_items(job=job) == frozenset()
+    assert retriable_items(job=job, among=list(job.items.all())) == frozenset()
     with pytest.raises(Conflict):
         retry_job(job=job, ordinal=0)
 
@@ -218,3 +219,28 @@ def test_a_copy_is_opened_from_the_page_of_its_job_by_whoever_reaches_it(login: 
     assert opens not in login(*abilities, collections=["tea"]).get(there).content.decode()
     copy.delete()
     assert opens not in root.get(there).content.decode()
+
+
+def test_the_page_of_a_large_job_reads_no_more_items_than_it_shows(root: Client, job: Job) -> None:
+    """Failures first, then the rest; the counts and what has changed are the database's."""
+    few = [Item(job=job, ordinal=3 + place, source=f"f{place}", state="succeeded") for place in range(300)]
+    Item.objects.bulk_create(few)
+    for part in ("progress", "log", "change"):
+        with CaptureQueriesContext(connection) as captured:
+            answer = root.get(f"/admin/ingest/job/{job.pk}/{part}/")
+        assert answer.status_code in {200, 286}
+        items = [query["sql"] for query in captured if '"ingest_item"."source"' in query["sql"]]
+        assert items
+        assert all("LIMIT 200" in statement for statement in items), part
+    page = root.get(f"/admin/ingest/job/{job.pk}/progress/")
+    assert [item.state for item in page.context["items"]][:3] == ["failed", "failed", "succeeded"]
+    assert {group.state: group.count for group in page.context["groups"]} == {"": 303, "succeeded": 301, "failed": 2}
+    assert page.context["hidden"] == 103
+
+
+def test_whatever_changes_of_an_item_is_news(job: Job) -> None:
+    told = item_totals(job=job).version
+    for change in ({"attempts": 7}, {"state": "running"}, {"chunks": 9}, {"error": "another one"}):
+        Item.objects.filter(job=job, ordinal=0).update(**change)
+        assert item_totals(job=job).version != told, change
+        told = item_totals(job=job).version

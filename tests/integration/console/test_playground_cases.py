@@ -62,7 +62,8 @@ def posted(page: str, grades: dict[str, str], **data: str) -> dict[str, str]:
     sent = {"address": unescape(address), "name": "foxes", **data}
     for external_id, number in numbers(page).items():
         sent |= {f"id-{number}": external_id, f"grade-{number}": grades.get(external_id, "")}
-    return sent | dict(re.findall(r'name="(was-\d+)" value="([^"]*)"', page))
+    sent |= {name: unescape(value) for name, value in re.findall(r'name="(seen)" value="([^"]*)"', page)}
+    return sent | dict(re.findall(r'name="((?:was|shown)-\d+)" value="([^"]*)"', page))
 
 
 class TestKeptFilters:
@@ -196,3 +197,29 @@ def test_several_collections_are_looked_up_in_one_statement(root: Client) -> Non
         assert root.get(PATH, data).status_code == 200
     own = [query["sql"] for query in captured if 'SAVEPOINT "' not in query["sql"]]
     assert len(own) < 40, "\n".join(sql[:120] for sql in own)
+
+
+class TestTwoPeople:
+    def test_a_grade_that_somebody_else_saved_meanwhile_stays(self, root: Client) -> None:
+        case = saved()
+        page = page_of(root, case=str(case.pk))
+        both = [Judged(external_id=passage("a"), grade=1), Judged(external_id=passage("b"), grade=1)]
+        saved(judgements=both, replace=True)
+        # On the page a is relevant and nothing else is judged; c is judged now.
+        grades = {passage("a"): "1", passage("c"): "0"}
+        root.post("/admin/search/testcase/add/", posted(page, grades, case=str(case.pk)))
+        assert {(row.source, row.grade) for row in Judgement.objects.all()} == {("a", 1), ("b", 1)} | (
+            {("c", 0)} if passage("c") in numbers(page) else set()
+        )
+
+    def test_a_question_that_somebody_else_changed_meanwhile_stays_until_saved_again(self, root: Client) -> None:
+        case = saved()
+        sent = posted(page_of(root, case=str(case.pk)), {passage("a"): "1", passage("b"): "0"}, case=str(case.pk))
+        saved(query="fox day", replace=True)
+        answer = root.post("/admin/search/testcase/add/", sent, follow=True).content.decode()
+        assert "Its question was changed meanwhile" in answer
+        assert TestCase.objects.get().query == "fox day"
+        again = posted(answer, {passage("a"): "1", passage("b"): "0"}, case=str(case.pk))
+        root.post("/admin/search/testcase/add/", again)
+        assert TestCase.objects.get().query == "fox night"
+        assert Judgement.objects.count() == 2

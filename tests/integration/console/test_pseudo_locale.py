@@ -32,6 +32,8 @@ VALUES = (
     '{"source": "guide.md"}',
     "first message (raw query)",
     "no_embedder",
+    # What a provider says of its service, as the API has it.
+    "The remote server cannot be reached. Check its address.",
     # What another server's clients look for.
     "Cross-encoder not loaded. Start server with --cross-encoder flag.",
 )

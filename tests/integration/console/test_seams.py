@@ -16,11 +16,13 @@ from access_app.services import create_key
 from collections_app.coverage import chunks_without_vectors
 from collections_app.disabling import set_disabled
 from collections_app.filters import save_filter
-from collections_app.models import Alias, Chunk, Collection
+from collections_app.models import Alias, Chunk, Collection, NamedFilter
 from collections_app.services import create_collection, update_metadata
-from console_app import home_parts
+from console_app import filters_admin, home_parts
+from console_app.collections_admin import CollectionAdmin
 from console_app.home_parts import coverage_rows
 from core_app.errors import InvalidInput
+from core_app.where.parsing import decode_where
 from search_app.judging import Judged
 from search_app.models import TestCase, TestRun
 from search_app.testcases import save_case
@@ -132,6 +134,43 @@ def test_a_filter_that_was_changed_meanwhile_stays(root: Client, tea: Collection
     assert "changed meanwhile" in root.post(page, fields).content.decode()
     fields["seen"] = root.get(f"{page}?name=f").context["seen"]
     assert root.post(page, fields).status_code == 302
+
+
+def test_what_changes_between_the_look_and_the_lock_is_not_overwritten(
+    root: Client, tea: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, settings = f"/admin/collections/collection/{tea.pk}/change/", settings_of(root, tea)
+    seen, found = root.get(page).context["seen"], CollectionAdmin.found
+
+    def found_and_changed(*args: Any) -> Any:
+        row = found(*args)
+        Collection.objects.filter(pk=tea.pk).update(metadata={"owner": "B"}, search={"fusion": "rrf"})
+        return row
+
+    monkeypatch.setattr(CollectionAdmin, "found", found_and_changed)
+    assert "changed meanwhile" in root.post(page, {"metadata": '{"x": 2}', "seen": seen}).content.decode()
+    Collection.objects.filter(pk=tea.pk).update(metadata={}, search={})
+    answer = root.post(f"/admin/collections/collection/{tea.pk}/settings/", {**settings, "mode": "fast"})
+    assert "changed meanwhile" in answer.content.decode()
+    tea.refresh_from_db()
+    assert (tea.metadata, tea.search) == ({"owner": "B"}, {"fusion": "rrf"})
+
+
+def test_a_filter_that_changes_while_it_is_read_stays(
+    root: Client, tea: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_filter(collection_name="team-tea", name="f", where={"a": 1})
+    page = f"/admin/collections/collection/{tea.pk}/filters/"
+    seen = root.get(f"{page}?name=f").context["seen"]
+
+    def read_and_changed(text: str) -> Any:
+        save_filter(collection_name="team-tea", name="f", where={"a": 2})
+        return decode_where(text)
+
+    monkeypatch.setattr(filters_admin, "decode_where", read_and_changed)
+    fields = {"before": "f", "name": "f", "description": "", "where": json.dumps({"a": 3}), "seen": seen}
+    assert "changed meanwhile" in root.post(page, fields).content.decode()
+    assert NamedFilter.objects.get().where == {"a": 2}
 
 
 @pytest.mark.parametrize(
