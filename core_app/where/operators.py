@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from django.utils.translation import gettext_noop
+from core_app.translating import gettext_noop
 
 #: The name under which conditions on a document's text stand beside those on its metadata.
 TEXT_FIELD = "#document"

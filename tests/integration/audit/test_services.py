@@ -270,7 +270,8 @@ class TestWorkersAndCommands:
 def test_every_action_is_recorded_by_some_service() -> None:
     """A name that nothing records any more is taken off the list."""
     rooms = Path(__file__).resolve().parents[3].glob("*_app/**/*.py")
-    recorded = {name for path in rooms for name in re.findall(r'\brecord\(\s*"([a-z_.]+)"', path.read_text())}
+    found = r"\b(?:record|_note)\(\s*\"([a-z_.]+)\""
+    recorded = {name for path in rooms for name in re.findall(found, path.read_text())}
     by_kind = {f"{kind}.{verb}" for kind in ("user", "group") for verb in ("created", "changed", "deleted")}
     assert set(ACTIONS) == (recorded | by_kind) - {"subject.verb"}
 
