@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from core_app.errors import InvalidInput
 from core_app.providers import HeldValues
 
 MAX_VALUES = 10_000
@@ -29,6 +30,15 @@ def distinct_values(found: Iterable[Any]) -> HeldValues:
 def merged(metadata: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
     """Metadata with the patch; a null takes its key away."""
     return {key: value for key, value in {**metadata, **patch}.items() if key not in patch or value is not None}
+
+
+def position(after: str | None) -> int:
+    """Where a scan goes on that counts: 0 from the beginning. Raises InvalidInput for what is no number."""
+    if after is None:
+        return 0
+    if not (after.isascii() and after.isdigit() and len(after) < 19):
+        raise InvalidInput("'after' was not given by this store.", code="invalid_cursor")
+    return int(after)
 
 
 def _kind(value: bool | float | str) -> str:

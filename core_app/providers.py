@@ -114,6 +114,15 @@ class HeldChunks:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ScannedChunks:
+    """Some of the chunks, each with its embedding where it has one."""
+
+    chunks: Sequence[HeldChunk]
+    #: Leads to those that follow; None at the end.
+    after: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class HeldValues:
     """The values of one key of the metadata, sorted."""
 
@@ -183,6 +192,12 @@ class Provider(Protocol):
     ) -> HeldChunks:
         """Those that the filter lets through."""
 
+    def scan(self, *, name: str, after: str | None, limit: int) -> ScannedChunks:
+        """All chunks in parts of at most `limit`, in any order: from the beginning with None, then from `after` on.
+
+        What stays meanwhile is seen once. Raises InvalidInput for an `after` that it did not give.
+        """
+
     def metadata_values(self, *, name: str, key: str) -> HeldValues:
         """What a key of the metadata has."""
 
@@ -192,5 +207,8 @@ class Provider(Protocol):
     def empty(self, *, name: str) -> int:
         """Delete all chunks; how many there were. The collection stays."""
 
-    def nearest(self, *, name: str, query: Vectors, limit: int, where: Where | None) -> Sequence[NearChunk]:
-        """Nearest first; fewer than `limit` only when fewer pass the filter."""
+    def nearest(self, *, name: str, queries: Vectors, limit: int, where: Where | None) -> Sequence[Sequence[NearChunk]]:
+        """For each query, rows of shape (queries, dimension), nearest first.
+
+        Fewer than `limit` only when fewer pass the filter. Raises InvalidInput for another dimension.
+        """

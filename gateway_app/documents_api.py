@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, cast
 
+import numpy as np
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -41,9 +42,6 @@ from gateway_app.api import ERRORS, PARAMETER, SERVICE, GatewayView
 from gateway_app.collections_api import HERE_ONLY
 from gateway_app.presenting import present_chunk, present_near
 from search_app.query_api import QUERY_RESPONSE, QuerySerializer, QueryView
-
-#: Each is a request to the far side, one after the other.
-MOST_QUERIES = 10
 
 
 def refuse_here_only(given: dict[str, Any], *fields: str) -> None:
@@ -222,13 +220,12 @@ class GatewayQueryView(GatewayView):
         refuse_here_only(given, "filter_name")
         single = "query_embedding" in given
         queries = [given["query_embedding"]] if single else given["query_embeddings"]
-        if len(queries) > MOST_QUERIES:
-            raise InvalidInput(f"Send a service at most {MOST_QUERIES} queries at once.", code="too_many_queries")
+        if len({len(query) for query in queries}) > 1:
+            raise InvalidInput("Send queries of as many numbers each.", code="dimension_mismatch")
         with services.provider_of(service=self.service(request)) as provider:
-            found = [
-                provider.nearest(name=name, query=query, limit=given["top_k"], where=given.get("where"))
-                for query in queries
-            ]
+            found = provider.nearest(
+                name=name, queries=np.stack(queries), limit=given["top_k"], where=given.get("where")
+            )
         results: Sequence[Any] = [[present_near(one) for one in hits] for hits in found]
         return Response({"results": results[0] if single else results, "count": sum(map(len, found))})
 

@@ -29,6 +29,7 @@ from core_app.providers import (
     HeldValues,
     NearChunk,
     ProviderHealth,
+    ScannedChunks,
 )
 from core_app.where import Where, written
 
@@ -188,6 +189,23 @@ class RemoteProvider:
                 chunks=[_chunk(one) for one in _objects(answer, "documents")], total=_integer(answer, "total")
             )
 
+    def scan(self, *, name: str, after: str | None, limit: int) -> ScannedChunks:
+        """By cursors where the server has them, by offsets elsewhere."""
+        params = {"limit": str(limit), "include": "embedding"}
+        if after is not None:
+            way, _, where_to = after.partition(":")
+            if way not in {"cursor", "offset"}:
+                raise InvalidInput("'after' is none of this server's.", code="invalid_cursor")
+            params[way] = where_to
+        answer = self._read(_at(name, "documents"), params)
+        with _told():
+            chunks = [_chunk(one) for one in _objects(answer, "documents")]
+            total = _integer(answer, "total")
+        cursor, seen = answer.get("next_cursor"), int(params.get("offset", "0")) + len(chunks)
+        following = f"cursor:{cursor}" if isinstance(cursor, str) else f"offset:{seen}"
+        is_over = not chunks or ("cursor" in params and cursor is None) or ("cursor" not in params and seen >= total)
+        return ScannedChunks(chunks=chunks, after=None if is_over else following)
+
     def metadata_values(self, *, name: str, key: str) -> HeldValues:
         answer = self._read(_at(name, "metadata-values"), {"field": key})
         with _told():
@@ -213,17 +231,19 @@ class RemoteProvider:
         with _told():
             return _integer(answer, "count_deleted")
 
-    def nearest(self, *, name: str, query: Vectors, limit: int, where: Where | None) -> Sequence[NearChunk]:
-        body: dict[str, Any] = {"query_embedding": query.tolist(), "top_k": limit}
+    def nearest(self, *, name: str, queries: Vectors, limit: int, where: Where | None) -> Sequence[Sequence[NearChunk]]:
+        is_one = len(queries) == 1
+        body: dict[str, Any] = {"top_k": limit}
+        body |= {"query_embedding": queries[0].tolist()} if is_one else {"query_embeddings": queries.tolist()}
         if where is not None:
             body["where"] = written(where)
         with _told():
             answer = self._far_side.ask("POST", _at(name, "query"), body=body, is_repeatable=True)
-            found = [
-                NearChunk(chunk=_chunk(one), distance=_number(one, "distance"), score=_number(one, "score"))
-                for one in _objects(answer, "results")
-            ]
-            if len(found) > limit:
+            lists = [answer.get("results")] if is_one else answer.get("results")
+            if not isinstance(lists, list) or len(lists) != len(queries):
+                raise FarSideError("the answer has no list of results for each query")
+            found = [[_near(one) for one in _objects({"results": those}, "results")] for those in lists]
+            if any(len(those) > limit for those in found):
                 raise FarSideError("the answer has more results than were asked for")
             return found
 
@@ -323,6 +343,10 @@ def _chunk(answer: Mapping[str, Any]) -> HeldChunk:
         metadata=_object(answer, "metadata"),
         embedding=embedding,
     )
+
+
+def _near(answer: Mapping[str, Any]) -> NearChunk:
+    return NearChunk(chunk=_chunk(answer), distance=_number(answer, "distance"), score=_number(answer, "score"))
 
 
 def _moment(value: object) -> datetime | None:

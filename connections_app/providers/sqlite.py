@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 from pydantic import Field, field_validator
 
-from connections_app.finishing import distinct_values, merged
+from connections_app.finishing import distinct_values, merged, position
 from connections_app.folders import allowed_path
 from connections_app.providers.sqlite_file import ROOM, all_rows, one_row, opened, told
 from core_app.errors import Conflict, FarSideFailed, InvalidInput, NotFound, Unavailable
@@ -30,6 +30,7 @@ from core_app.providers import (
     HeldValues,
     NearChunk,
     ProviderHealth,
+    ScannedChunks,
 )
 from core_app.similarity import similarity
 from core_app.sql import statement
@@ -206,6 +207,13 @@ class SqliteProvider:
             total = one_row(connection, counted, asked)[0]
         return HeldChunks(chunks=[_chunk(row, with_embedding=with_embeddings) for row in rows], total=total)
 
+    def scan(self, *, name: str, after: str | None, limit: int) -> ScannedChunks:
+        with self._read() as connection:
+            asked = {"collection": _found(connection, name)[0], "after": position(after), "limit": limit}
+            rows = all_rows(connection, statement(ROOM, "sqlite_scan"), asked)
+        chunks = [_chunk(row[1:], with_embedding=True) for row in rows]
+        return ScannedChunks(chunks=chunks, after=str(rows[-1][0]) if len(rows) == limit else None)
+
     def metadata_values(self, *, name: str, key: str) -> HeldValues:
         with self._read() as connection:
             key_of = _found(connection, name)[0]
@@ -241,28 +249,27 @@ class SqliteProvider:
                 connection.execute(_TOUCH, {"now": _now(), "key": key})
             return deleted
 
-    def nearest(self, *, name: str, query: Vectors, limit: int, where: Where | None) -> Sequence[NearChunk]:
+    def nearest(self, *, name: str, queries: Vectors, limit: int, where: Where | None) -> Sequence[Sequence[NearChunk]]:
         with self._read() as connection:
             found = _found(connection, name)
             distance = cast("DistanceName", found[3])
             if found[4] is None:
-                return []
-            if query.shape != (found[4],):
+                return [[] for _ in queries]
+            if queries.shape[1:] != (found[4],):
                 raise InvalidInput(
                     f"The collection holds embeddings of {found[4]} numbers. Send such a query.",
                     code="dimension_mismatch",
                 )
-            given: dict[str, Any] = {"query": np.asarray(query, dtype=np.float32).tobytes()}
-            given |= {"collection": found[0], "distance": distance, "filter": _filter(where), "limit": limit}
-            rows = all_rows(connection, statement(ROOM, "sqlite_nearest"), given)
-        return [
-            NearChunk(
-                chunk=_chunk((*row[:3], None), with_embedding=False),
-                distance=row[3],
-                score=similarity(row[3], metric=distance),
-            )
-            for row in rows
-        ]
+            given = {"collection": found[0], "distance": distance, "filter": _filter(where), "limit": limit}
+            rows_of = [
+                all_rows(
+                    connection,
+                    statement(ROOM, "sqlite_nearest"),
+                    given | {"query": np.asarray(query, dtype=np.float32).tobytes()},
+                )
+                for query in queries
+            ]
+        return [[_near(row, distance) for row in rows] for rows in rows_of]
 
     @contextmanager
     def _read(self) -> Iterator[apsw.Connection]:
@@ -329,6 +336,11 @@ def _found_chunk(connection: apsw.Connection, name: str, chunk_id: str) -> Any:
     if not rows:
         raise NotFound(f"Document '{chunk_id}' not found in collection '{name}'", code="document_not_found")
     return rows[0]
+
+
+def _near(row: Sequence[Any], distance: DistanceName) -> NearChunk:
+    chunk = _chunk((*row[:3], None), with_embedding=False)
+    return NearChunk(chunk=chunk, distance=row[3], score=similarity(row[3], metric=distance))
 
 
 def _store(connection: apsw.Connection, collection: int, chunk: HeldChunk, vector: Vectors) -> None:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 from core_app.errors import Conflict, InvalidInput, NotFound
 from core_app.ports import DistanceName
-from core_app.providers import Capability, HeldChunk, HeldCollection, Provider
+from core_app.providers import Capability, HeldChunk, HeldCollection, NearChunk, Provider
 from core_app.similarity import similarity
 from core_app.where import Compare, Where, matches, parse_where
 from tests.integration.collections.filters import TREES, documents
@@ -37,6 +37,12 @@ def listed(provider: Provider, name: str, where: Where | None = None) -> list[He
     found = provider.list_chunks(name=name, where=where, limit=1000, offset=0, with_embeddings=False)
     assert found.total == len(found.chunks)
     return list(found.chunks)
+
+
+def nearest(provider: Provider, name: str, query: Any, limit: int, where: Where | None = None) -> Sequence[NearChunk]:
+    queries = np.asarray([query], dtype=np.float32)
+    (found,) = provider.nearest(name=name, queries=queries, limit=limit, where=where)
+    return found
 
 
 def exact(chunks: Sequence[HeldChunk], query: Any, distance: DistanceName) -> list[tuple[str, float]]:
@@ -100,7 +106,7 @@ def test_a_collection_that_is_not_there_is_not_found(provider: Provider) -> None
         lambda: provider.metadata_values(name=nowhere, key="a"),
         lambda: provider.delete_chunks(name=nowhere, ids=["a"], where=None),
         lambda: provider.empty(name=nowhere),
-        lambda: provider.nearest(name=nowhere, query=np.ones(DIMENSION, dtype=np.float32), limit=1, where=None),
+        lambda: nearest(provider, nowhere, np.ones(DIMENSION, dtype=np.float32), 1),
     ]
     for call in calls:
         with pytest.raises(NotFound):
@@ -172,7 +178,7 @@ def test_another_dimension_is_refused_and_nothing_is_kept(provider: Provider, co
         provider.add(name=name, chunks=[chunk("b"), chunk("c", embedding=[1.0, 2.0])])
     assert ids(listed(provider, name)) == ["a"]
     with pytest.raises(InvalidInput):
-        provider.nearest(name=name, query=np.ones(3, dtype=np.float32), limit=1, where=None)
+        nearest(provider, name, np.ones(3, dtype=np.float32), 1)
 
 
 def test_chunks_come_in_the_order_in_which_they_were_added(provider: Provider, collection: Collections) -> None:
@@ -194,14 +200,14 @@ def test_the_nearest_are_the_nearest(provider: Provider, collection: Collections
     chunks = [chunk(f"{number}", parity=number % 2) for number in range(200)]
     provider.add(name=name, chunks=chunks)
     for query in GENERATOR.normal(size=(5, DIMENSION)).astype(np.float32):
-        found = provider.nearest(name=name, query=query, limit=10, where=None)
+        found = nearest(provider, name, query, 10)
         wanted = exact(chunks, query, distance)[:10]
         assert ids([one.chunk for one in found]) == [key for key, _ in wanted]
         np.testing.assert_allclose([one.distance for one in found], [away for _, away in wanted], atol=1e-4)
         assert [one.score for one in found] == pytest.approx(
             [similarity(away, metric=distance) for _, away in wanted], abs=1e-4
         )
-        odd = provider.nearest(name=name, query=query, limit=10, where=Compare("parity", "$eq", 1))
+        odd = nearest(provider, name, query, 10, Compare("parity", "$eq", 1))
         assert ids([one.chunk for one in odd]) == [
             key for key, _ in exact([one for one in chunks if one.metadata["parity"]], query, distance)[:10]
         ]
@@ -217,21 +223,58 @@ def test_long_vectors_lose_no_digits(
     chunks = [chunk(f"{number}", embedding=vector) for number, vector in enumerate(vectors)]
     provider.add(name=name, chunks=chunks)
     query = (GENERATOR.normal(size=384) / np.sqrt(384)).astype(np.float32)
-    found = provider.nearest(name=name, query=query, limit=10, where=None)
+    found = nearest(provider, name, query, 10)
     wanted = exact(chunks, query, distance)[:10]
     assert ids([one.chunk for one in found]) == [key for key, _ in wanted]
     np.testing.assert_allclose([one.distance for one in found], [away for _, away in wanted], rtol=1e-5)
+
+
+def test_several_queries_are_answered_each_as_alone(provider: Provider, collection: Collections) -> None:
+    name = collection(distance="l2").name
+    provider.add(name=name, chunks=[chunk(f"{number}", parity=number % 2) for number in range(60)])
+    queries = GENERATOR.normal(size=(12, DIMENSION)).astype(np.float32)
+    where = Compare("parity", "$eq", 1)
+    together = provider.nearest(name=name, queries=queries, limit=5, where=where)
+    assert [ids([one.chunk for one in found]) for found in together] == [
+        ids([one.chunk for one in nearest(provider, name, query, 5, where)]) for query in queries
+    ]
+
+
+def test_a_scan_finds_every_chunk_once(provider: Provider, collection: Collections) -> None:
+    """What was there at its beginning, and stays."""
+    name = collection().name
+    sent = {f"{number}": chunk(f"{number}", f"text {number}", n=number) for number in range(25)}
+    provider.add(name=name, chunks=list(sent.values()))
+    part = provider.scan(name=name, after=None, limit=10)
+    found = list(part.chunks)
+    provider.delete_chunks(name=name, ids=[found[0].id, found[3].id], where=None)
+    provider.add(name=name, chunks=[chunk("late")])
+    while part.after is not None:
+        part = provider.scan(name=name, after=part.after, limit=10)
+        assert len(part.chunks) <= 10
+        found += part.chunks
+    assert sorted(set(ids(found)) | {"late"}) == sorted([*sent, "late"])
+    assert len(found) == len(set(ids(found)))
+    for one in found:
+        if one.id != "late":
+            assert (one.text, dict(one.metadata)) == (sent[one.id].text, dict(sent[one.id].metadata))
+            assert one.embedding is not None
+            np.testing.assert_allclose(one.embedding, np.asarray(sent[one.id].embedding), rtol=1e-6)
+
+
+def test_a_scan_of_nothing_is_over(provider: Provider, collection: Collections) -> None:
+    name = collection().name
+    part = provider.scan(name=name, after=None, limit=10)
+    assert (list(part.chunks), part.after) == ([], None)
 
 
 def test_fewer_are_found_only_where_fewer_are(provider: Provider, collection: Collections) -> None:
     name = collection().name
     provider.add(name=name, chunks=[chunk(f"{number}", rare=number == 3) for number in range(50)])
     query = np.ones(DIMENSION, dtype=np.float32)
-    assert len(provider.nearest(name=name, query=query, limit=80, where=None)) == 50
-    assert [
-        one.chunk.id for one in provider.nearest(name=name, query=query, limit=5, where=Compare("rare", "$eq", True))
-    ] == ["3"]
-    assert not provider.nearest(name=name, query=query, limit=5, where=Compare("rare", "$eq", "3"))
+    assert len(nearest(provider, name, query, 80)) == 50
+    assert [one.chunk.id for one in nearest(provider, name, query, 5, Compare("rare", "$eq", True))] == ["3"]
+    assert not nearest(provider, name, query, 5, Compare("rare", "$eq", "3"))
 
 
 def test_a_7_values_of_a_key(provider: Provider, collection: Collections) -> None:
@@ -247,7 +290,7 @@ def test_chunks_are_deleted_by_id_and_by_filter(provider: Provider, collection: 
     assert provider.delete_chunks(name=name, ids=["1", "2", "nowhere"], where=None) == 2
     assert provider.delete_chunks(name=name, ids=None, where=Compare("n", "$gte", 7)) == 3
     assert ids(listed(provider, name)) == ["0", "3", "4", "5", "6"]
-    found = provider.nearest(name=name, query=np.ones(DIMENSION, dtype=np.float32), limit=20, where=None)
+    found = nearest(provider, name, np.ones(DIMENSION, dtype=np.float32), 20)
     assert sorted(one.chunk.id for one in found) == ["0", "3", "4", "5", "6"]
 
 
@@ -281,7 +324,7 @@ def test_a_9_what_was_emptied_takes_another_dimension(provider: Provider, collec
         if before.updated_at and after.updated_at:
             assert after.updated_at > before.updated_at
         query = np.ones(dimension, dtype=np.float32)
-        assert not provider.nearest(name=name, query=query, limit=1, where=None)
+        assert not nearest(provider, name, query, 1)
 
 
 ROWS = {f"{number}": document for number, document in enumerate(documents(40))}
