@@ -101,6 +101,7 @@ def rewrite(
     chunk.edited_at = timezone.now()
     if embedding is None:
         chunk.save(update_fields=["metadata", "edited_at"])
+        store(collection.store).changed(collection_id=collection.pk, chunk_ids=[chunk.pk])
     else:
         _replace(collection, chunk, chunk.text if text is None else text, embedding)
 

@@ -25,7 +25,7 @@ MOST_CHUNKS = 10_000
 MOST_DOCUMENTS = 10_000
 CHUNKS_AT_A_TIME = 5000
 #: Settings that the copy has, too. Other names and connectors stay with the original.
-_KEPT = ("metadata", "store", "distance", "language", "chunking", "search", "k1", "b")
+_KEPT = ("metadata", "distance", "language", "chunking", "search", "k1", "b")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,8 @@ def _excess(source: Collection) -> str | None:
 
 def _copy(source: Collection, new_name: str, *, along: Along, told: Told, key: int | None = None) -> int:
     claim_name(new_name)
-    target = Collection(pk=key, name=new_name, **{field: getattr(source, field) for field in _KEPT})
+    home = store(source.store).home
+    target = Collection(pk=key, name=new_name, store=home, **{field: getattr(source, field) for field in _KEPT})
     target.save(force_insert=True)
     both = {"source": source.pk, "target": target.pk}
     for name in ("clone_documents", "clone_texts"):

@@ -101,12 +101,18 @@ def change_connection(
 
 
 def delete_connection(*, name: str) -> None:
-    """Forget a connection; what the service holds stays there. Raises NotFound."""
+    """Forget a connection; what the service holds stays there. Raises NotFound, Conflict while it is in use."""
     with transaction.atomic():
         connection = _locked(name)
         record("connection.deleted", connection, before=_for_the_log(connection))
         key = connection.pk
-        connection.delete()
+        try:
+            with transaction.atomic():
+                connection.delete()
+        except IntegrityError:
+            raise Conflict(
+                f"Collections are searched at '{connection.name}'. Move them elsewhere first.", code="connection_in_use"
+            ) from None
     forget(key)
 
 

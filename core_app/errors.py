@@ -84,6 +84,12 @@ class ModelFailed(RagsiteError):
     code = "model_failed"
 
 
+class StoreFailed(RagsiteError):
+    """What searches a collection elsewhere did not do it; the same search may succeed later."""
+
+    code = "store_failed"
+
+
 class FarSideFailed(RagsiteError):
     """A service that a connection names answered with an error, or with what cannot be read."""
 

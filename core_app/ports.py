@@ -259,8 +259,35 @@ class Prepared(Protocol):
         """Wait for the end where that takes seconds: the caller is about to lock the collection."""
 
 
+class Mover(Protocol):
+    """Brings collections to where connections lead, to be searched there."""
+
+    def begin(self, *, collection_id: int, service: str, name_there: str) -> None:
+        """Note where a collection is to be brought, in the caller's transaction; takes its write lock.
+
+        Raises NotFound for the connection, InvalidInput where it cannot be, Conflict where it is searched there.
+        """
+
+    def bring(self, *, collection_id: int, told: Callable[[str, int, int], None]) -> Mapping[str, Any]:
+        """Send all chunks, compare them with those here, have them searched there; what came of it, by name.
+
+        `told` what is done, how many of how many chunks, and may raise. May be cut off and called again. Raises what
+        the provider raises, and Conflict where something else is in the way there.
+        """
+
+    def withdraw(self, *, collection_id: int) -> bool:
+        """Have a collection searched here again, in the caller's transaction; False where it is. Takes the lock."""
+
+    def give_up(self, *, collection_id: int) -> None:
+        """Forget where a collection was to be brought."""
+
+
 class Store(Protocol):
     """Holds the vectors and words of collections. Every call runs inside the caller's transaction."""
+
+    @property
+    def home(self) -> str:
+        """The name of the store that has the rows and words of its collections; copies are made there."""
 
     @property
     def languages(self) -> Sequence[str]:
@@ -278,12 +305,18 @@ class Store(Protocol):
         """
 
     def remove(self, *, collection_id: int, chunk_ids: Sequence[int]) -> None:
-        """Take chunks out of the index. An empty list removes nothing."""
+        """Take chunks, whose rows are still there, out of the index. An empty list removes nothing."""
 
-    def dense(self, *, space: Space, query: Vectors, limit: int, where: Where | None = None) -> DenseFound:
+    def changed(self, *, collection_id: int, chunk_ids: Sequence[int]) -> None:
+        """Learn that chunks in the index have other metadata now."""
+
+    def dense(
+        self, *, space: Space, query: Vectors, limit: int, where: Where | None = None, seconds: float | None = None
+    ) -> DenseFound:
         """The nearest chunks among those that the filter lets through.
 
-        Fewer than `limit` only when fewer exist. Approximate where a vector index stands.
+        Fewer than `limit` only when fewer exist. Approximate where a vector index stands. `seconds` bound what other
+        systems are asked; statements have a bound of their own. Raises FarSideSlow when they are over.
         """
 
     def distances(self, *, space: Space, query: Vectors, chunk_ids: Sequence[int]) -> dict[int, float]:

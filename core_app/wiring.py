@@ -13,7 +13,7 @@ from django.utils.module_loading import import_string
 from core_app.config import AppSettings
 from core_app.config_loading import LoadedSettings
 from core_app.errors import InvalidInput
-from core_app.ports import ChatModel, Embedder, PairScorer, Store
+from core_app.ports import ChatModel, Embedder, Mover, PairScorer, Store
 
 
 def app_settings() -> AppSettings:
@@ -64,6 +64,11 @@ def chat_model() -> ChatModel | None:
         return None
     with _building:
         return _chat_model()
+
+
+def mover() -> Mover:
+    """What brings collections to other systems."""
+    return cast("Mover", import_string(import_string(f"{settings.RAGSITE_WIRING}.MOVER"))())
 
 
 def copy_test_cases(*, source_id: int, target_id: int) -> None:

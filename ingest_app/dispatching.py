@@ -30,6 +30,8 @@ QUEUES: Mapping[str, str] = MappingProxyType(
         Job.Kind.RECLAIM: "maintenance",
         Job.Kind.IMPORT: "default",
         Job.Kind.COPY: "default",
+        # Other systems may be slow.
+        Job.Kind.MOVE: "sync",
     }
 )
 

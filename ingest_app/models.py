@@ -81,6 +81,7 @@ class Job(models.Model):
         RECLAIM = "reclaim", _("Reclaim space")
         IMPORT = "import", _("Import")
         COPY = "copy", _("Copy")
+        MOVE = "move", _("Move")
 
     WITH_ITEMS = (Kind.INGEST, Kind.SYNC, Kind.RECHUNK)
 

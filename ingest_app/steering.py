@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from access_app.audit import record
 from core_app.errors import Conflict
+from core_app.wiring import mover
 from ingest_app.cures import LASTING
 from ingest_app.dispatching import dispatch
 from ingest_app.import_log import record_ended
@@ -59,6 +60,8 @@ def finish_cancelled(*, job: Job) -> None:
     job.finished_at = timezone.now()
     drop_useless_payloads(job=job)
     record_ended(job=job)
+    if job.kind == Job.Kind.MOVE and job.collection_id is not None:
+        mover().give_up(collection_id=job.collection_id)
 
 
 def drop_useless_payloads(*, job: Job) -> None:

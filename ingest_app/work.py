@@ -15,7 +15,7 @@ from django.utils import timezone
 from access_app.acting import Door, acting
 from access_app.audit import submitter_of
 from collections_app.services import CollectionGone
-from ingest_app import copy_jobs, emptying, import_jobs, maintenance, rewording, syncing
+from ingest_app import copy_jobs, emptying, import_jobs, maintenance, move_jobs, rewording, syncing
 from ingest_app.dispatching import QUEUES, dispatch
 from ingest_app.item_work import NOT_THE_WORKS, ItemWork, give_back, is_lost
 from ingest_app.itemless import attempt
@@ -127,6 +127,7 @@ WORK: Mapping[str, Callable[[Lease, Heartbeat], None]] = MappingProxyType(
         Job.Kind.RECLAIM: partial(attempt, maintenance.reclaim),
         Job.Kind.IMPORT: partial(attempt, import_jobs.run),
         Job.Kind.COPY: partial(attempt, copy_jobs.run),
+        Job.Kind.MOVE: partial(attempt, move_jobs.run),
     }
 )
 

@@ -24,6 +24,7 @@ from ingest_app.schedule import (
     RUN_CONNECTORS,
 )
 from search_app.schedule import FORGET_INTERVAL_SECONDS, FORGET_QUERIES
+from stores_app.schedule import DELIVER_CHANGES, DELIVER_INTERVAL_SECONDS
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
 
@@ -57,7 +58,11 @@ app.conf.update(
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
     task_default_queue="default",
-    task_routes={task: {"queue": "control"} for task in (REAP_JOBS, PLAN_UPKEEP, RUN_CONNECTORS, FORGET_QUERIES)},
+    task_routes={
+        **{task: {"queue": "control"} for task in (REAP_JOBS, PLAN_UPKEEP, RUN_CONNECTORS, FORGET_QUERIES)},
+        # Other systems may be slow, and nobody waits for them here.
+        DELIVER_CHANGES: {"queue": "sync"},
+    },
     beat_schedule={
         "reap-jobs": {
             "task": REAP_JOBS,
@@ -74,6 +79,11 @@ app.conf.update(
             "task": RUN_CONNECTORS,
             "schedule": CONNECTORS_INTERVAL_SECONDS,
             "options": {"expires": CONNECTORS_INTERVAL_SECONDS},
+        },
+        "deliver-changes": {
+            "task": DELIVER_CHANGES,
+            "schedule": DELIVER_INTERVAL_SECONDS,
+            "options": {"expires": DELIVER_INTERVAL_SECONDS},
         },
         "forget-queries": {
             "task": FORGET_QUERIES,

@@ -37,6 +37,7 @@ STATUS: dict[type[errors.RagsiteError], int] = {
     errors.UnsupportedType: 415,
     errors.Unavailable: 503,
     errors.ModelFailed: 500,
+    errors.StoreFailed: 500,
     errors.FarSideFailed: 502,
     errors.FarSideSlow: 504,
 }

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 STORES = {
     "pgvector": "stores_app.pgvector.PgVectorStore",
+    # Rows and words in the store above, nearest chunks by the provider of a connection.
+    "connected": "stores_app.connected.ConnectedStore",
 }
+
+#: Brings collections to where the store above has them searched.
+MOVER = "stores_app.moving.PlacementMover"
 
 PAIR_SCORER = "inference_app.cross_encoder.CrossEncoderScorer"
 

@@ -12,7 +12,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 from psycopg.errors import QueryCanceled
 
 from collections_app.where_sql import filter_errors
-from core_app.errors import InvalidInput, RagsiteError, Unavailable
+from core_app.errors import FarSideSlow, InvalidInput, RagsiteError, StoreFailed, Unavailable
 from core_app.ports import AskedTerm, Bm25, DenseHit, LexicalHit, Vectors
 from core_app.snapshot import guarded, limit_statements
 from core_app.where import Where
@@ -106,8 +106,9 @@ class Findings:
         try:
             with guarded(seconds=seconds if is_bounded else None):
                 found = call()
-        except OperationalError as error:
-            if cut is None or not is_bounded or not isinstance(error.__cause__, QueryCanceled):
+        except (OperationalError, FarSideSlow) as error:
+            is_over = isinstance(error, FarSideSlow) or isinstance(error.__cause__, QueryCanceled)
+            if cut is None or not is_bounded or not is_over:
                 raise
             self.warn(cut.code, cut.detail)
             return None
@@ -126,6 +127,10 @@ class Findings:
         if not self._failures or self._succeeded:
             return
         first = self._failures[0]
+        if isinstance(first, FarSideSlow):
+            raise StoreFailed(
+                "The store of the collection did not answer in time. Try again; the server's log has the cause."
+            ) from first
         if isinstance(first, RagsiteError | DatabaseError | InterfaceError):
             raise first
         raise Unavailable(

@@ -242,7 +242,7 @@ def alike(collections: Sequence[Collection]) -> dict[tuple[str, Bm25], list[Coll
     """Those that weigh words alike, by their store and how they do."""
     found: dict[tuple[str, Bm25], list[Collection]] = {}
     for collection in collections:
-        found.setdefault((collection.store, bm25_of(collection)), []).append(collection)
+        found.setdefault((store(collection.store).home, bm25_of(collection)), []).append(collection)
     return found
 
 
@@ -304,7 +304,9 @@ def _nearest(
         collection = waiting[0]
         assert collection.active_generation is not None
         space = space_of(collection.active_generation)
-        found = store(collection.store).dense(space=space, query=vector, limit=looking.depth, where=looking.where)
+        found = store(collection.store).dense(
+            space=space, query=vector, limit=looking.depth, where=looking.where, seconds=left
+        )
         findings.ways[f"meaning in {collection.name}"] = found.way
         ranked += [(similarity(hit.distance, metric=space.distance), hit) for hit in found.hits]
         del waiting[0]

@@ -86,6 +86,12 @@ def build(space: Space, check: Check) -> None:
         _renew(session, space, check)
 
 
+def drop(space: Space, check: Check) -> None:
+    """Leave the space's vectors without an index."""
+    with upkeep(check) as session:
+        _drop(session, hnsw.catalogued(space), check)
+
+
 def _renew(session: Upkeep, space: Space, check: Check) -> None:
     _drop(session, (left for left in hnsw.catalogued(space) if not left.is_valid), check)
     standing = hnsw.standing(space)

@@ -1,12 +1,14 @@
-"""Vectors and packed postings. Rows are written with COPY and read with the statements in `sql/`."""
+"""Vectors and packed postings, written with COPY and read with the statements in `sql/`; what is searched elsewhere."""
 
 from __future__ import annotations
 
 from django.contrib.postgres.functions import RandomUUID
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 from pgvector.django import VectorField
 
 from collections_app.models import Chunk, Collection, Generation
+from connections_app.models import Connection
 
 
 class Vector(models.Model):
@@ -67,3 +69,85 @@ class PostingBlock(models.Model):
     )
     first_term = models.TextField(db_collation="C")
     data = models.BinaryField()
+
+
+class Placement(models.Model):
+    """Where a collection's vectors are searched beside this database: a collection of a connection (decision 32).
+
+    Rows, vectors and words stay here and are the record; what stands there is a copy that follows it.
+    """
+
+    class State(models.TextChoices):
+        FILLING = "filling", _("Being filled")
+        SERVING = "serving", _("Searched")
+
+    collection = models.ForeignKey(
+        Collection, on_delete=models.DO_NOTHING, db_constraint=False, related_name="placements", db_index=False
+    )
+    connection = models.ForeignKey(
+        Connection, on_delete=models.DO_NOTHING, db_constraint=False, related_name="placements"
+    )
+    #: The collection's name there.
+    name_there = models.TextField()
+    state = models.CharField(max_length=16, choices=State.choices, default=State.FILLING)
+    #: Whether it was made for this, so that it goes when it is no longer needed.
+    is_ours = models.BooleanField(default=False)
+    #: Why the last changes could not be sent, how often in a row, and when that is tried again.
+    problem = models.TextField(blank=True, default="")
+    failures = models.PositiveIntegerField(default=0)
+    next_try_at = models.DateTimeField(null=True, blank=True)
+    #: When changes were sent last.
+    delivered_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=("collection", "state"), name="placement_collection_state"),
+            models.UniqueConstraint(fields=("connection", "name_there"), name="placement_connection_name"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name_there} at {self.connection_id}"
+
+
+class Outgoing(models.Model):
+    """A chunk that a placement does not have as it is here: changed, new or gone. What is sent is what is here then."""
+
+    placement = models.ForeignKey(
+        Placement, on_delete=models.DO_NOTHING, db_constraint=False, related_name="outgoing", db_index=False
+    )
+    #: Null: all chunks there go first.
+    external_id = models.TextField(null=True)
+    #: Why the other side does not take it; empty while it was not asked.
+    refused = models.TextField(blank=True, default="", db_default="")
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=("placement", "id"),
+                name="outgoing_waiting",
+                condition=models.Q(external_id__isnull=False, refused=""),
+            ),
+            models.Index(
+                fields=("placement",),
+                name="outgoing_special",
+                condition=models.Q(external_id__isnull=True) | ~models.Q(refused=""),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id or "everything"
+
+
+class Leftover(models.Model):
+    """A collection of a connection that was a placement of ours and is to be deleted there."""
+
+    connection = models.ForeignKey(
+        Connection, on_delete=models.DO_NOTHING, db_constraint=False, related_name="leftovers"
+    )
+    name_there = models.TextField()
+    failures = models.PositiveIntegerField(default=0, db_default=0)
+    next_try_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.name_there} at {self.connection_id}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import cache
 
 from core_app.ports import Bm25, DenseFound, IndexedChunk, IndexState, LexicalFound, Prepared, Space, TermShare, Vectors
 from core_app.where import Where
@@ -11,6 +12,12 @@ from stores_app import compaction, coverage, dense, index_upkeep, keywords, near
 from stores_app.lexical.languages import LANGUAGES, checked
 from stores_app.lexical.marking import marks
 from stores_app.lexical.worker import Analysis, AnalysisWorker
+
+
+@cache
+def _worker() -> AnalysisWorker:
+    """One a process, however many stores."""
+    return AnalysisWorker()
 
 
 class PgVectorStore:
@@ -22,7 +29,12 @@ class PgVectorStore:
     """
 
     def __init__(self) -> None:
-        self._worker = AnalysisWorker()
+        self._worker = _worker()
+
+    @property
+    def home(self) -> str:
+        """Its own name."""
+        return "pgvector"
 
     @property
     def languages(self) -> Sequence[str]:
@@ -51,7 +63,7 @@ class PgVectorStore:
             )
 
     def remove(self, *, collection_id: int, chunk_ids: Sequence[int]) -> None:
-        """Take chunks out of the index, before or after their rows are deleted.
+        """Take chunks out of the index.
 
         Ids that are unknown, removed already or of another collection change nothing.
         """
@@ -59,7 +71,12 @@ class PgVectorStore:
             words.remove(collection_id=collection_id, chunk_ids=chunk_ids)
             dense.remove(collection_id=collection_id, chunk_ids=chunk_ids)
 
-    def dense(self, *, space: Space, query: Vectors, limit: int, where: Where | None = None) -> DenseFound:
+    def changed(self, *, collection_id: int, chunk_ids: Sequence[int]) -> None:
+        """Nothing to do: searches read the rows themselves."""
+
+    def dense(
+        self, *, space: Space, query: Vectors, limit: int, where: Where | None = None, seconds: float | None = None
+    ) -> DenseFound:
         """The nearest chunks that the filter lets through. Raises InvalidInput.
 
         Exact without a vector index. With one, distances are exact too, and most of the nearest are found;

@@ -1,0 +1,396 @@
+"""Collections that another system searches: the same answers as here, whatever was sent there already."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.test import Client
+
+from collections_app.adding import NewChunk, add_chunks
+from collections_app.changing import change_chunk
+from collections_app.cloning import clone_collection
+from collections_app.disabling import set_disabled
+from collections_app.models import Chunk, Collection
+from collections_app.removing import delete_chunks
+from collections_app.services import create_collection, delete_collection
+from connections_app.opening import close_all, opened
+from connections_app.providers.sqlite import SqliteProvider
+from connections_app.services import delete_connection, get_connection
+from core_app.errors import Conflict, FarSideFailed, FarSideSlow, InvalidInput, NotFound, StoreFailed
+from core_app.where import Compare, Where
+from ingest_app.emptying import empty_now
+from ingest_app.models import Job
+from ingest_app.move_jobs import HERE, start_move
+from ingest_app.steering import cancel_job, retry_job
+from search_app.nearest import Neighbour, nearest
+from search_app.services import search, search_collections
+from stores_app import connected, delivering
+from stores_app.delivering import deliver_due
+from stores_app.models import Leftover, Outgoing, Placement
+from tests.integration.ingest.filling import WorkerDied, expire, fill, ingest, work_off
+from tests.integration.stores.placing import connect, deliver_all, differences, move, placement_of, store_of
+
+pytestmark = pytest.mark.django_db
+JSON = "application/json"
+DIMENSION = 6
+GENERATOR = np.random.default_rng(5)
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """What was opened for rows that are gone after the test."""
+    yield
+    close_all()
+
+
+@pytest.fixture
+def there(settings: Any, tmp_path: Path) -> None:
+    connect(settings, tmp_path, "one", "two")
+
+
+def filled(name: str = "c", count: int = 40) -> Collection:
+    made = create_collection(name=name)
+    put(name, *(f"{number}" for number in range(count)))
+    return made
+
+
+def put(name: str, *ids: str, dimension: int = DIMENSION) -> None:
+    chunks = [NewChunk(external_id=one, text=f"Passage {one}.", metadata={"n": len(one), "id": one}) for one in ids]
+    vectors = GENERATOR.standard_normal((len(ids), dimension)).astype(np.float32)
+    add_chunks(collection_name=name, chunks=chunks, embeddings=lambda: vectors)
+
+
+def near(query: Any, *, name: str = "c", top_k: int = 10, where: Where | None = None) -> list[Neighbour]:
+    return nearest(collection_name=name, queries=[np.asarray(query, np.float32)], top_k=top_k, where=where)[0]
+
+
+def here_and_there(query: Any, **more: Any) -> tuple[list[Neighbour], list[Neighbour]]:
+    """What is found, and what is found where all vectors are compared here."""
+    found = near(query, **more)
+    Collection.objects.update(store="pgvector")
+    wanted = near(query, **more)
+    Collection.objects.update(store=connected_name())
+    return found, wanted
+
+
+def connected_name() -> str:
+    return "connected"
+
+
+def assert_same(**more: Any) -> None:
+    for query in GENERATOR.standard_normal((4, DIMENSION)):
+        found, wanted = here_and_there(query, **more)
+        assert [one.id for one in found] == [one.id for one in wanted]
+        assert [one.score for one in found] == pytest.approx([one.score for one in wanted], abs=1e-5)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the collections that the other system was asked about."""
+    names: list[str] = []
+    before = SqliteProvider.nearest
+
+    def note(self: SqliteProvider, **given: Any) -> Any:
+        names.append(given["name"])
+        return before(self, **given)
+
+    monkeypatch.setattr(SqliteProvider, "nearest", note)
+    return names
+
+
+def test_a_moved_collection_answers_as_before(there: None, asked: list[str]) -> None:
+    filled()
+    job = move("c", "one", name_there="copy")
+    assert (job.state, job.result and job.result["chunks"]) == (Job.State.SUCCEEDED, 40)
+    assert_same()
+    assert_same(where=Compare("n", "$eq", 1))
+    assert set(asked) == {"copy"}
+    assert differences("c") == 0
+
+
+def test_words_and_meaning_are_merged_as_before(there: None, asked: list[str]) -> None:
+    """Hybrid everywhere: words are searched here."""
+    create_collection(name="c")
+    ingest("c", "The quick brown fox.", "A lazy dog sleeps.", "Foxes and dogs.")
+    before = search(collection_name="c", query="quick fox", explain=True)
+    move("c", "one")
+    after = search(collection_name="c", query="quick fox", explain=True)
+    assert [(hit.id, hit.score) for hit in after.hits] == [(hit.id, pytest.approx(hit.score)) for hit in before.hits]
+    assert after.explanation is not None
+    assert after.explanation.ways["meaning in c"] == "asked 'one'"
+    assert not after.warnings
+    assert asked
+
+
+def test_what_changes_is_found_at_once_and_sent_later(there: None, asked: list[str]) -> None:
+    filled()
+    move("c", "one")
+    put("c", "new", "3")
+    delete_chunks(collection_name="c", ids=["5", "6"])
+    change_chunk(collection_name="c", external_id="7", metadata={"id": "other"})
+    set_disabled(collection_name="c", external_id="8", disabled=True)
+    assert_same(top_k=50)
+    assert_same(top_k=50, where=Compare("id", "$eq", "other"))
+    assert Outgoing.objects.count() >= 6
+    deliver_all("c")
+    assert not Outgoing.objects.exists()
+    assert differences("c") == 0
+    assert_same(top_k=50)
+    set_disabled(collection_name="c", external_id="8", disabled=False)
+    deliver_all("c")
+    assert differences("c") == 0
+
+
+def test_an_emptied_collection_is_empty_there_and_takes_another_dimension(there: None) -> None:
+    made = filled()
+    move("c", "one")
+    put("c", "before")
+    empty_now(collection_id=made.pk)
+    assert not near([1] * DIMENSION)
+    put("c", "after", dimension=3)
+    assert [one.id for one in near([1, 0, 0])] == ["after"]
+    deliver_all("c")
+    assert differences("c") == 0
+    assert [one.id for one in near([1, 0, 0])] == ["after"]
+
+
+def test_any_walk_of_changes_ends_with_the_same_there(there: None) -> None:
+    """Adds, deletes, edits, disabling and emptying in any order, sent at any time."""
+    made = filled(count=12)
+    move("c", "one")
+    chance = random.Random(11)
+    for _ in range(120):
+        ids = list(Chunk.objects.filter(collection=made).values_list("external_id", flat=True)) or ["0"]
+        some = chance.sample(ids, min(len(ids), 2))
+        step: Callable[[], object] = chance.choice(
+            [
+                lambda: put("c", *{f"{chance.randrange(20)}" for _ in range(3)}),
+                lambda some=some: delete_chunks(collection_name="c", ids=some),
+                lambda some=some: _if_there(change_chunk, some[0], metadata={"n": chance.randrange(9)}),
+                lambda some=some: _if_there(set_disabled, some[0], disabled=chance.random() < 0.6),
+                lambda: chance.random() < 0.1 and empty_now(collection_id=made.pk),
+                lambda: deliver_due(),
+            ]
+        )
+        step()
+        if Collection.objects.get(pk=made.pk).active_generation_id is not None:
+            assert_same(top_k=30)
+    deliver_all("c")
+    assert differences("c") == 0
+
+
+def _if_there(change: Any, external_id: str, **more: Any) -> None:
+    if Chunk.objects.filter(external_id=external_id).exists():
+        change(collection_name="c", external_id=external_id, **more)
+
+
+def test_a_collection_that_lags_far_behind_is_searched_here(
+    there: None, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled()
+    move("c", "one")
+    monkeypatch.setattr(connected, "MOST_STALE", 3)
+    put("c", "a", "b", "c", "d")
+    assert_same(top_k=50)
+    assert not asked
+
+
+def test_a_chunk_that_is_refused_there_is_found_here(there: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled()
+    move("c", "one")
+    before = SqliteProvider.add
+
+    def picky(self: SqliteProvider, *, name: str, chunks: Any) -> None:
+        if any("bad" in chunk.id for chunk in chunks):
+            raise InvalidInput("Not this one.")
+        before(self, name=name, chunks=chunks)
+
+    monkeypatch.setattr(SqliteProvider, "add", picky)
+    put("c", *(f"good{number}" for number in range(5)), "bad", *(f"fine{number}" for number in range(5)))
+    deliver_all("c")
+    assert list(Outgoing.objects.values_list("external_id", "refused")) == [("bad", "Not this one.")]
+    assert_same(top_k=60)
+    monkeypatch.setattr(SqliteProvider, "add", before)
+    put("c", "bad")
+    deliver_all("c")
+    assert not Outgoing.objects.exists()
+    assert differences("c") == 0
+
+
+def test_it_goes_from_place_to_place_and_back(there: None, settings: Any) -> None:
+    filled()
+    move("c", "one")
+    put("c", "more")
+    move("c", "two")
+    assert_same()
+    assert placement_of("c").connection.name == "two"
+    deliver_due()
+    with opened(get_connection(name="one")) as one, pytest.raises(NotFound):
+        one.get_collection(name="c")
+    move("c", HERE)
+    assert store_of("c") == "pgvector"
+    assert not Placement.objects.exists()
+    deliver_due()
+    assert not Leftover.objects.exists()
+    with opened(get_connection(name="two")) as two, pytest.raises(NotFound):
+        two.get_collection(name="c")
+    assert len(near([1] * DIMENSION, top_k=60)) == 41
+
+
+def test_a_collection_that_is_deleted_goes_there_too(there: None) -> None:
+    filled()
+    move("c", "one")
+    delete_collection(name="c")
+    deliver_due()
+    with opened(get_connection(name="one")) as one:
+        assert not one.list_collections(limit=None, offset=0).collections
+
+
+def test_what_stands_there_already_is_left_alone(there: None) -> None:
+    filled()
+    with opened(get_connection(name="one")) as one:
+        one.create_collection(name="c", metadata={}, distance="cosine")
+        from core_app.providers import HeldChunk
+
+        one.add(name="c", chunks=[HeldChunk(id="x", text="", metadata={}, embedding=np.ones(2, np.float32))])
+        job = move("c", "one")
+        assert (job.state, job.code) == (Job.State.FAILED, "taken_there")
+        assert one.get_collection(name="c").count == 1
+    assert len(near([1] * DIMENSION)) == 10
+
+
+def test_a_move_that_is_cut_off_goes_on(there: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled()
+    monkeypatch.setattr(delivering, "BATCH", 7)
+    job = start_move(name="c", service="one")
+    before, calls = SqliteProvider.add, []
+
+    def dies(self: SqliteProvider, *, name: str, chunks: Any) -> None:
+        calls.append([chunk.id for chunk in chunks])
+        before(self, name=name, chunks=chunks)
+        if len(calls) == 3:
+            raise WorkerDied
+
+    monkeypatch.setattr(SqliteProvider, "add", dies)
+    with pytest.raises(WorkerDied):
+        work_off(job)
+    expire(job)
+    assert_same()
+    put("c", "meanwhile")
+    assert work_off(job).state == Job.State.SUCCEEDED
+    assert sum(map(len, calls)) <= 41 + 7
+    assert differences("c") == 0
+
+
+def test_a_move_that_is_cancelled_leaves_nothing_there(there: None) -> None:
+    filled()
+    job = start_move(name="c", service="one")
+    cancel_job(job=job)
+    assert not Placement.objects.exists()
+    put("c", "more")
+    assert not Outgoing.objects.exists()
+    assert len(near([1] * DIMENSION, top_k=60)) == 41
+    assert move("c", "two").state == Job.State.SUCCEEDED
+
+
+def test_a_move_that_fails_can_be_tried_again(there: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled()
+
+    def refuses(self: SqliteProvider, **_: Any) -> None:
+        raise FarSideFailed("The key is refused.", code="far_side_refused")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(SqliteProvider, "create_collection", refuses)
+        job = move("c", "one")
+    assert (job.state, job.code) == (Job.State.FAILED, "far_side_refused")
+    assert len(near([1] * DIMENSION)) == 10
+    retry_job(job=job)
+    assert work_off(job).state == Job.State.SUCCEEDED
+
+
+def test_a_search_says_that_its_store_failed(
+    there: None, client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """README 5: 500 with a generic sentence; with words, or beside others, a warning."""
+    create_collection(name="c")
+    ingest("c", "The quick brown fox.")
+    create_collection(name="other")
+    ingest("other", "A lazy dog sleeps.")
+    move("c", "one")
+
+    def broken(self: SqliteProvider, **_: Any) -> None:
+        raise FarSideSlow("At /secret/path it took too long.")
+
+    monkeypatch.setattr(SqliteProvider, "nearest", broken)
+    with pytest.raises(StoreFailed):
+        search(collection_name="c", query="fox", legs="dense")
+    answer = client.post("/api/rag/collections/c/search", {"query": "fox", "legs": "dense"}, JSON)
+    assert (answer.status_code, answer.json()["code"]) == (500, "store_failed")
+    assert "secret" not in answer.content.decode()
+    found = search(collection_name="c", query="fox")
+    assert [warning.code for warning in found.warnings] == ["dense_search_failed"]
+    assert found.hits
+    both = search_collections(collection_names=["c", "other"], query="lazy", legs="dense")
+    assert {hit.collection for hit in both.hits} == {"other"}
+    assert "dense_search_failed" in [warning.code for warning in both.warnings]
+
+
+def test_changes_wait_for_a_store_that_is_away(there: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled()
+    move("c", "one")
+
+    def away(self: SqliteProvider, **_: Any) -> None:
+        raise FarSideFailed("It is away.")
+
+    put("c", "new")
+    with monkeypatch.context() as broken:
+        broken.setattr(SqliteProvider, "add", away)
+        deliver_due()
+    placement = placement_of("c")
+    assert (placement.problem, placement.failures) == ("It is away.", 1)
+    deliver_due()
+    assert Outgoing.objects.exists(), "it is not tried again before its time"
+    Placement.objects.update(next_try_at=None)
+    deliver_due()
+    placement.refresh_from_db()
+    assert (placement.problem, placement.failures) == ("", 0)
+    assert not Outgoing.objects.exists()
+
+
+def test_a_copy_is_searched_here(there: None) -> None:
+    filled()
+    move("c", "one")
+    clone_collection(name="c", new_name="copy")
+    assert store_of("copy") == "pgvector"
+    assert len(near([1] * DIMENSION, name="copy", top_k=60)) == 40
+
+
+def test_what_cannot_be_is_refused(there: None) -> None:
+    filled()
+    with pytest.raises(NotFound):
+        start_move(name="c", service="nowhere")
+    with pytest.raises(NotFound):
+        start_move(name="nowhere", service="one")
+    with pytest.raises(Conflict, match="here already"):
+        start_move(name="c", service=HERE)
+    start_move(name="c", service="one")
+    with pytest.raises(Conflict, match="being moved"):
+        start_move(name="c", service="two")
+
+
+def test_a_connection_in_use_stays(there: None) -> None:
+    filled()
+    move("c", "one")
+    with pytest.raises(Conflict, match="Move them"):
+        delete_connection(name="one")
+    with pytest.raises(Conflict, match="already"):
+        start_move(name="c", service="one")
+    filled("d", 3)
+    with pytest.raises(Conflict, match="Another collection"):
+        start_move(name="d", service="one", name_there="c")
+    fill("d", 2, first=10, dimension=DIMENSION)
