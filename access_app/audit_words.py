@@ -19,6 +19,7 @@ ACTIONS: Mapping[str, Promise] = MappingProxyType(
         "collection.cloned": _("Collection copied"),
         "collection.exported": _("Collection exported"),
         "collection.imported": _("Collection imported"),
+        "collection.attached": _("Collection of a connection attached"),
         "collection.moved": _("Collection searched elsewhere"),
         "collection.emptied": _("Collection emptied"),
         "collection.deleted": _("Collection deleted"),

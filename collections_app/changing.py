@@ -18,7 +18,7 @@ from collections_app.disabling import apply_disabled, keep_vectors
 from collections_app.models import Chunk, Collection
 from collections_app.parents import take_parents_back
 from collections_app.reading import StoredChunk, find_chunk
-from collections_app.selectors import get_collection
+from collections_app.selectors import get_held
 from collections_app.services import lock_collection, space_of, touch
 from core_app.errors import InvalidInput
 from core_app.ports import IndexedChunk, Vectors
@@ -47,7 +47,7 @@ def change_chunk(
     if text is not None and embedding is None:
         raise InvalidInput("embedding: send the embedding of the new text with it.", code="embeddings_required")
     with transaction.atomic():
-        collection = lock_collection(collection_id=get_collection(name=collection_name).pk)
+        collection = lock_collection(collection_id=get_held(name=collection_name).pk)
         chunk = find_chunk(collection=collection, external_id=external_id)
         before = audited(chunk)
         patch = metadata or {}

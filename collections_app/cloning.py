@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from access_app.audit import record
 from collections_app.models import Chunk, Collection, Document, NamedFilter
 from collections_app.naming import claim_name
-from collections_app.selectors import CollectionSummary, get_collection, get_summary, indexed_texts
+from collections_app.selectors import CollectionSummary, get_held, get_summary, indexed_texts
 from collections_app.services import CollectionGone, bound_waiting, lock_collection, space_of, touch, writable_space
 from core_app.errors import Conflict, TooLarge
 from core_app.ports import IndexedChunk, Space
@@ -43,7 +43,7 @@ Told = Callable[[int], None]
 
 def is_large(*, name: str) -> bool:
     """Whether a collection has more than `clone_collection` copies. Raises NotFound."""
-    return _excess(get_collection(name=name)) is not None
+    return _excess(get_held(name=name)) is not None
 
 
 def clone_collection(*, name: str, new_name: str, along: Along = ALL) -> CollectionSummary:
@@ -54,7 +54,7 @@ def clone_collection(*, name: str, new_name: str, along: Along = ALL) -> Collect
     """
     with transaction.atomic():
         bound_waiting()
-        source = lock_collection(collection_id=get_collection(name=name).pk)
+        source = lock_collection(collection_id=get_held(name=name).pk)
         excess = _excess(source)
         if excess is not None:
             raise TooLarge(
@@ -90,7 +90,7 @@ def copy_in_one_snapshot(
 
 def clone_any(*, name: str, new_name: str, along: Along, told: Told) -> int:
     """Copy a collection of any size while the caller waits; how many chunks. Raises as the above."""
-    source = get_collection(name=name)
+    source = get_held(name=name)
     return copy_in_one_snapshot(source_id=source.pk, target_id=next_key(), new_name=new_name, along=along, told=told)
 
 

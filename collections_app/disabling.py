@@ -18,7 +18,7 @@ from access_app.audit import record
 from collections_app.context import indexed_text
 from collections_app.models import Chunk, Collection, Document, KeptVector
 from collections_app.reading import find_chunk, kept_vectors
-from collections_app.selectors import get_collection
+from collections_app.selectors import get_held
 from collections_app.services import lock_collection, space_of, touch
 from core_app.copying import copy
 from core_app.errors import Conflict
@@ -32,7 +32,7 @@ def set_disabled(*, collection_name: str, external_id: str, disabled: bool) -> C
     One that is so already stays as it is. Raises NotFound, and Conflict for one that cannot be put back.
     """
     with transaction.atomic():
-        collection = lock_collection(collection_id=get_collection(name=collection_name).pk)
+        collection = lock_collection(collection_id=get_held(name=collection_name).pk)
         chunk = find_chunk(collection=collection, external_id=external_id)
         if apply_disabled(collection=collection, chunk=chunk, disabled=disabled):
             touch(collection=collection)

@@ -21,7 +21,7 @@ from collections_app.changing import SYSTEM_FIELDS, audited, check_system_fields
 from collections_app.context import indexed_text
 from collections_app.models import Chunk, Collection
 from collections_app.reading import find_chunk
-from collections_app.selectors import get_collection
+from collections_app.selectors import get_held
 from collections_app.services import lock_collection, touch
 from core_app.errors import Conflict, InvalidInput, ModelFailed, NotFound, RagsiteError
 from core_app.json_values import is_same_json
@@ -135,7 +135,7 @@ def edit_chunk(
     where the chunk is no longer `as_seen` or its text cannot be embedded here, InvalidInput as `plan_edit`, and
     ModelFailed.
     """
-    collection = get_collection(name=collection_name)
+    collection = get_held(name=collection_name)
     chunk = find_chunk(collection=collection, external_id=external_id)
     _check_seen(chunk, as_seen)
     edit = plan_edit(chunk=chunk, text=text, metadata=metadata)

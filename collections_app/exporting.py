@@ -18,7 +18,7 @@ from django.db.models import Model, QuerySet
 from access_app.audit import record
 from collections_app.models import Chunk, Collection, Document, DocumentText, NamedFilter
 from collections_app.reading import vectors_of
-from collections_app.selectors import get_collection
+from collections_app.selectors import get_held
 from core_app.snapshot import snapshot
 
 #: Of the lines; what reads them refuses one that it does not know.
@@ -65,7 +65,7 @@ def export_collection(*, name: str, vectors: bool = True) -> Generator[bytes, No
 
     Until the end, or until it is closed, it holds the thread's connection in a transaction that only reads.
     """
-    collection = get_collection(name=name)
+    collection = get_held(name=name)
     with transaction.atomic():
         record("collection.exported", collection, after={"vectors": vectors})
     return _lines(collection.name, vectors)
@@ -75,7 +75,7 @@ def _lines(name: str, vectors: bool) -> Generator[bytes, None, None]:
     encode = msgspec.json.Encoder().encode
     documents = chunks = 0
     with snapshot():
-        collection = get_collection(name=name)
+        collection = get_held(name=name)
         yield encode(_header(collection, vectors)) + b"\n"
         for some in _documents(collection):
             documents += len(some)

@@ -12,7 +12,7 @@ from psycopg import sql
 from collections_app.models import Collection
 from collections_app.reading import StoredChunk, stored_chunks
 from collections_app.sampling import some_chunks
-from collections_app.selectors import get_collection
+from collections_app.selectors import get_held
 from collections_app.where_sql import Condition, condition, filter_errors
 from core_app.snapshot import in_time, snapshot
 from core_app.sql import statement
@@ -50,7 +50,7 @@ def preview_filter(*, collection_name: str, where: Where | None) -> FilterPrevie
     """Count and show what a filter lets through. Raises NotFound, and InvalidInput for a filter that cannot be used."""
     narrowed = condition(where)
     with filter_errors(), snapshot():
-        collection = get_collection(name=collection_name)
+        collection = get_held(name=collection_name)
         counted = in_time(lambda: _counted(collection, narrowed), seconds=COUNT_SECONDS)
         if counted is None:
             return _estimated(collection, narrowed, where)

@@ -15,7 +15,7 @@ from psycopg import sql
 
 from collections_app.filters import narrowed as both
 from collections_app.models import Chunk, Collection, KeptVector
-from collections_app.selectors import get_collection
+from collections_app.selectors import get_held
 from collections_app.services import space_of
 from collections_app.where_sql import condition, filter_errors
 from core_app.errors import InvalidInput, NotFound
@@ -84,7 +84,7 @@ def list_chunks(
     limit = min(limit, MAX_LIMIT)
     after = 0 if cursor is None else _position(cursor)
     with filter_errors(), snapshot():
-        collection = get_collection(name=collection_name)
+        collection = get_held(name=collection_name)
         narrowed = condition(both(collections=[collection], where=where, filter_name=filter_name))
         given = {"collection_id": collection.pk, **narrowed.params}
         # One more than is shown, to know whether there is a next page.
@@ -131,7 +131,7 @@ def passing_chunks(*, chunk_ids: Sequence[int], where: Where) -> set[int]:
 def get_chunk(*, collection_name: str, external_id: str, with_embedding: bool = False) -> StoredChunk:
     """One chunk. Raises NotFound."""
     with snapshot():
-        collection = get_collection(name=collection_name)
+        collection = get_held(name=collection_name)
         chunk = find_chunk(collection=collection, external_id=external_id)
         embeddings = vectors_of(collection=collection, chunk_ids=[chunk.pk]) if with_embedding else {}
     return StoredChunk(
@@ -170,7 +170,7 @@ def metadata_values(*, collection_name: str, key: str) -> FieldValues:
     """
     with snapshot():
         try:
-            collection = get_collection(name=collection_name)
+            collection = get_held(name=collection_name)
         except NotFound:
             raise NotFound(f"Collection '{collection_name}' does not exist.", code="collection_not_found") from None
         with connection.cursor() as cursor:

@@ -13,7 +13,7 @@ from access_app.audit import record
 from collections_app.filters import narrowed
 from collections_app.models import Collection
 from collections_app.parents import take_parents_back
-from collections_app.selectors import get_collection
+from collections_app.selectors import get_held
 from collections_app.services import lock_collection, touch
 from collections_app.where_sql import condition, filter_errors
 from core_app.errors import InvalidInput
@@ -53,7 +53,7 @@ def delete_chunks(
     if (ids is None) != is_filtered or (ids is not None and not ids):
         raise InvalidInput(NOTHING_NAMED, code="nothing_named")
     with filter_errors(), transaction.atomic():
-        collection = lock_collection(collection_id=get_collection(name=collection_name).pk)
+        collection = lock_collection(collection_id=get_held(name=collection_name).pk)
         where = narrowed(collections=[collection], where=where, filter_name=filter_name)
         chunks = _named(collection, ids) if where is None else _matching(collection, where)
         remove(collection=collection, chunks=chunks)

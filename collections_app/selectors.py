@@ -20,6 +20,7 @@ from core_app.cursors import Preparing, server_side
 from core_app.errors import InvalidInput, NotFound
 from core_app.names import RULE, is_collection_name
 from core_app.sql import statement
+from core_app.wiring import store
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -85,6 +86,13 @@ def get_collection(*, name: str) -> Collection:
     collection.active_generation = (
         None if collection.active_generation_id is None else _instance(Generation, row[width:])
     )
+    return collection
+
+
+def get_held(*, name: str) -> Collection:
+    """The same for who wants its documents or chunks. Raises Conflict where another system holds them alone."""
+    collection = get_collection(name=name)
+    store(collection.store).check_rows(collection_id=collection.pk)
     return collection
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core_app.where import Where
+
+if TYPE_CHECKING:
+    from core_app.providers import HeldChunk
 
 Vectors = NDArray[np.float32]
 #: Components that a vector may have: what pgvector's `vector` type holds.
@@ -189,6 +192,8 @@ class DenseHit:
     chunk_id: int
     #: As the space's distance defines it; smaller is nearer.
     distance: float
+    #: What it says, where no row does: another system holds it alone. Its `chunk_id` is below 0 then.
+    chunk: HeldChunk | None = None
 
 
 class LexicalHit(NamedTuple):
@@ -288,6 +293,13 @@ class Store(Protocol):
     @property
     def home(self) -> str:
         """The name of the store that has the rows and words of its collections; copies are made there."""
+
+    @property
+    def has_words(self) -> bool:
+        """Whether its collections can be searched by words."""
+
+    def check_rows(self, *, collection_id: int) -> None:
+        """Raise Conflict where the collection's documents and chunks are not held here."""
 
     @property
     def languages(self) -> Sequence[str]:

@@ -19,7 +19,7 @@ from access_app.api import ApiView
 from access_app.models import Verb
 from collections_app.api import PAGE, page_bounds
 from collections_app.documents_api import DocumentView
-from collections_app.selectors import get_collection, list_documents, list_names
+from collections_app.selectors import get_collection, get_held, list_documents, list_names
 from core_app.api import ErrorSerializer, StrictJSONParser, flag, parse_json
 from core_app.errors import InvalidInput, TooLarge
 from core_app.wiring import app_settings
@@ -155,7 +155,7 @@ class SourcesView(ApiView):
     )
     def get(self, request: Request, name: str) -> Response:
         offset, limit = page_bounds(request, default=100, most=1000)
-        documents = list_documents(collection=get_collection(name=name))
+        documents = list_documents(collection=get_held(name=name))
         shown = [present_source(document) for document in documents[offset : offset + (limit or 0)]]
         return Response({"sources": shown, "count": len(shown), "total": documents.count()})
 

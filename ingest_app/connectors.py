@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from access_app.audit import record
 from collections_app.models import Collection
-from collections_app.selectors import get_collection
+from collections_app.selectors import get_collection, get_held
 from collections_app.services import CollectionGone, bound_waiting
 from core_app.errors import Conflict, InvalidInput, NotFound
 from ingest_app.dispatching import request
@@ -72,7 +72,7 @@ def create_connector(*, collection_name: str, new: NewConnector) -> Connector:
     Raises NotFound, InvalidInput naming the field, NotAllowed for a folder that the operator did not open, and
     Conflict when the collection has one for the same place, or too many.
     """
-    collection = get_collection(name=collection_name)
+    collection = get_held(name=collection_name)
     _check_schedule(new.every_seconds)
     key = uuid.uuid4()
     place = _checked_place(new, key)

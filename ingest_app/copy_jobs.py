@@ -22,7 +22,7 @@ from access_app.audit import record
 from collections_app.cloning import ALL, Along, clone_collection, copy_in_one_snapshot, is_large, next_key
 from collections_app.models import Chunk, Collection
 from collections_app.naming import claim_name
-from collections_app.selectors import CollectionSummary, get_collection
+from collections_app.selectors import CollectionSummary, get_held
 from core_app.errors import Conflict
 from ingest_app import maintenance
 from ingest_app.dispatching import request
@@ -40,7 +40,7 @@ def start_copy(*, name: str, new_name: str, along: Along = ALL) -> CollectionSum
         return clone_collection(name=name, new_name=new_name, along=along)
     with transaction.atomic():
         claim_name(new_name)
-        source = get_collection(name=name)
+        source = get_held(name=name)
         others = Job.objects.filter(kind=Job.Kind.COPY, finished_at__isnull=True, options__name=new_name)
         if others.exists():
             raise Conflict(f"Another job makes a collection '{new_name}'. Choose another name.", code="job_running")

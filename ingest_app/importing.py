@@ -15,7 +15,7 @@ from django.db import transaction
 
 from access_app.audit import record
 from collections_app.models import Collection
-from collections_app.selectors import get_collection
+from collections_app.selectors import get_collection, get_held
 from collections_app.services import lock_collection, touch
 from core_app.errors import InvalidInput, NotFound, TooLarge
 from core_app.ports import Vectors
@@ -66,7 +66,7 @@ def import_collection(*, name: str, stream: IO[bytes], may_create: bool = True) 
     Texts are embedded before anything is locked. Raises as `check_import`, InvalidInput with the first refusals, and
     NotFound for a collection that is not there unless it `may_create` one.
     """
-    found = _named(name) if may_create else get_collection(name=name)
+    found = _named(name) if may_create else get_held(name=name)
     ready: dict[str, Vectors] = {}
     checked = _check(found, stream, bounded=True, ready=ready)
     _refuse(checked)

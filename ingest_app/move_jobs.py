@@ -15,7 +15,7 @@ from django.db import transaction
 
 from access_app.audit import record
 from collections_app.models import Collection
-from collections_app.selectors import get_collection
+from collections_app.selectors import get_held
 from collections_app.services import CollectionGone, lock_collection, space_of
 from core_app.errors import Conflict, FarSideFailed, FarSideSlow, RagsiteError, Unavailable
 from core_app.wiring import mover, store
@@ -40,7 +40,7 @@ def start_move(*, name: str, service: str, name_there: str = "") -> Job:
     connection, InvalidInput for one that cannot search it, Conflict where another job moves it or it is there already.
     """
     with transaction.atomic():
-        collection = lock_collection(collection_id=get_collection(name=name).pk)
+        collection = lock_collection(collection_id=get_held(name=name).pk)
         if Job.objects.filter(kind=Job.Kind.MOVE, collection=collection, finished_at__isnull=True).exists():
             raise Conflict(
                 "The collection is being moved already. Cancel that job, or wait for it.", code="job_running"

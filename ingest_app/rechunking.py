@@ -10,7 +10,7 @@ from django.db import connection, transaction
 
 from access_app.audit import record
 from collections_app.models import Collection, Document
-from collections_app.selectors import get_collection
+from collections_app.selectors import get_collection, get_held
 from collections_app.services import lock_collection
 from core_app.sql import statement
 from core_app.wiring import app_settings
@@ -64,7 +64,7 @@ def set_chunking(*, name: str, own: Mapping[str, Any]) -> ChunkingState:
     NotFound, and InvalidInput naming the field that cannot be.
     """
     with transaction.atomic():
-        collection = lock_collection(collection_id=get_collection(name=name).pk)
+        collection = lock_collection(collection_id=get_held(name=name).pk)
         chunking = chunking_of(collection, own)
         record("collection.chunking_changed", collection, before=collection.chunking, after=own)
         collection.chunking = dict(own)

@@ -16,7 +16,7 @@ from django.db import transaction
 from access_app.audit import record
 from collections_app.context import indexed_text
 from collections_app.models import Chunk, Collection
-from collections_app.selectors import get_collection
+from collections_app.selectors import get_collection, get_held
 from collections_app.services import CollectionGone, check_language, lock_collection, touch
 from core_app.wiring import store
 from ingest_app import maintenance
@@ -67,7 +67,7 @@ def set_language(*, name: str, language: str) -> LanguageState:
     NotFound, and InvalidInput for a language that is not known.
     """
     with transaction.atomic():
-        collection = lock_collection(collection_id=get_collection(name=name).pk)
+        collection = lock_collection(collection_id=get_held(name=name).pk)
         check_language(language, provider=collection.store)
         before = {"language": collection.wanted_language or collection.language}
         record("collection.language_changed", collection, before=before, after={"language": language})

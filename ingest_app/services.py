@@ -11,7 +11,7 @@ from django.db import IntegrityError, connection, transaction
 
 from access_app.audit import record
 from collections_app.models import Document
-from collections_app.selectors import get_collection
+from collections_app.selectors import get_held
 from collections_app.services import CollectionGone, lock_collection, touch
 from core_app.errors import Conflict, NotFound, RagsiteError
 from ingest_app.dispatching import dispatch
@@ -55,7 +55,7 @@ def wait_for_job(*, job_id: uuid.UUID, seconds: float) -> Job:
 def delete_source(*, collection_name: str, source: str) -> int:
     """Remove a document with its chunks, vectors and words; the number of chunks. Raises NotFound."""
     with transaction.atomic():
-        collection = lock_collection(collection_id=get_collection(name=collection_name).pk)
+        collection = lock_collection(collection_id=get_held(name=collection_name).pk)
         document = Document.objects.filter(collection=collection, source=source).first()
         if document is None:
             raise NotFound(f"Source '{source}' not found in collection '{collection_name}'", code="source_not_found")
@@ -68,7 +68,7 @@ def delete_source(*, collection_name: str, source: str) -> int:
 
 def preview_emptying(*, name: str) -> Contents:
     """What emptying would delete now. Raises NotFound."""
-    return contents(collection=get_collection(name=name))
+    return contents(collection=get_held(name=name))
 
 
 def empty_collection(*, name: str, seconds: float = EMPTYING_SECONDS) -> Emptying:
@@ -78,7 +78,7 @@ def empty_collection(*, name: str, seconds: float = EMPTYING_SECONDS) -> Emptyin
     LockNotAvailable when another write to the collection takes too long, and of a job Conflict when it was
     cancelled, or was cut off and the collection changed before it could go on.
     """
-    collection = get_collection(name=name)
+    collection = get_held(name=name)
     if not holds_more_than(IN_REQUEST_CHUNKS, collection=collection):
         return Emptying(count_deleted=empty_now(collection_id=collection.pk).chunks)
     job = start_emptying(name=name)
@@ -97,7 +97,7 @@ def empty_collection(*, name: str, seconds: float = EMPTYING_SECONDS) -> Emptyin
 
 def start_emptying(*, name: str) -> Job:
     """A queued job that will empty the collection. Raises NotFound."""
-    collection = get_collection(name=name)
+    collection = get_held(name=name)
     try:
         with transaction.atomic():
             job = Job.objects.create(kind=Job.Kind.EMPTY, collection=collection)

@@ -14,7 +14,7 @@ from collections_app.models import Collection
 from collections_app.services import CollectionGone, get_or_create_default
 from core_app.errors import Conflict, InvalidInput, RagsiteError, Unavailable, UnsupportedType
 from core_app.sql import statement
-from core_app.wiring import app_settings
+from core_app.wiring import app_settings, store
 from ingest_app.dispatching import dispatch
 from ingest_app.models import Item, Job, Payload
 from ingest_app.parsing import refusal, sniff
@@ -88,6 +88,7 @@ def check_room(*, files: int, size: int) -> None:
 
 
 def _check_embeddable(collection: Collection) -> None:
+    store(collection.store).check_rows(collection_id=collection.pk)
     generation = collection.active_generation
     if generation is not None and generation.embedding_model is None:
         raise Conflict(

@@ -6,6 +6,8 @@ STORES = {
     "pgvector": "stores_app.pgvector.PgVectorStore",
     # Rows and words in the store above, nearest chunks by the provider of a connection.
     "connected": "stores_app.connected.ConnectedStore",
+    # Held by the provider of a connection alone, and only read.
+    "attached": "stores_app.attached.AttachedStore",
 }
 
 #: Brings collections to where the store above has them searched.

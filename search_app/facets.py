@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from collections_app.models import Chunk
@@ -29,7 +30,7 @@ def count_in_time(
         counted = findings.attempt(
             "facets_failed",
             "The values could not be counted.",
-            lambda: count_values(chunk_ids=chunk_ids, fields=fields),
+            lambda: count_values(chunk_ids=chunk_ids, fields=fields, guests=findings.guests),
             seconds=seconds,
             cut=_CUT,
         )
@@ -37,7 +38,9 @@ def count_in_time(
     return counted or {}
 
 
-def count_values(*, chunk_ids: Sequence[int], fields: Sequence[str]) -> dict[str, list[ValueCount]]:
+def count_values(
+    *, chunk_ids: Sequence[int], fields: Sequence[str], guests: Mapping[int, Chunk] = MappingProxyType({})
+) -> dict[str, list[ValueCount]]:
     """By field its most frequent values among these chunks, ties in the order of the values.
 
     A list counts for each of its values once; what is neither text, number nor truth value is left out.
@@ -45,6 +48,7 @@ def count_values(*, chunk_ids: Sequence[int], fields: Sequence[str]) -> dict[str
     if not fields:
         return {}
     found = list(Chunk.objects.filter(pk__in=list(chunk_ids)).values_list("metadata", flat=True))
+    found += [guests[chunk_id].metadata for chunk_id in chunk_ids if chunk_id in guests]
     return {field: _counted(field, found) for field in fields}
 
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 from django.db import DatabaseError, InterfaceError, OperationalError
 from psycopg.errors import QueryCanceled
 
+from collections_app.models import Chunk
 from collections_app.where_sql import filter_errors
 from core_app.errors import FarSideSlow, InvalidInput, RagsiteError, StoreFailed, Unavailable
 from core_app.ports import AskedTerm, Bm25, DenseHit, LexicalHit, Vectors
@@ -43,6 +44,8 @@ class Findings:
     #: How each leg looked, by collection or language.
     ways: dict[str, str] = field(default_factory=dict)
     vector: Vectors | None = None
+    #: Chunks that other systems hold alone, by the ids that stand for them here, which are below 0: rows of no table.
+    guests: dict[int, Chunk] = field(default_factory=dict)
     warnings: list[SearchWarning] = field(default_factory=list)
     _failures: list[Exception] = field(default_factory=list)
     _succeeded: int = 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from threading import BoundedSemaphore
 
-from collections_app.models import Collection
+from collections_app.models import Chunk, Collection
 from collections_app.services import space_of
 from core_app.errors import Unavailable
 from core_app.ports import Bm25, DenseHit, LexicalFound, Vectors
@@ -85,8 +85,8 @@ def look(looking: Looking, findings: Findings, clock: Clock) -> None:
                 else f"The server has no model for the vectors of '{collection.name}': it was searched by words alone.",
             )
     future = _embedding.submit(copy_context().run, partial(embed_query, text=looking.text)) if embedded else None
-    if looking.legs != "dense" or len(embedded) < len(looking.collections):
-        searched = [c for c in looking.collections if looking.legs != "dense" or c not in embedded]
+    searched = _searched_by_words(looking, embedded, findings)
+    if searched:
         with clock.stage("words"):
             _lexical_leg(looking, searched, findings, seconds=_time_for_words(looking, embedded, clock))
     if future is not None:
@@ -97,12 +97,25 @@ def look(looking: Looking, findings: Findings, clock: Clock) -> None:
             _dense_leg(looking, embedded, findings.vector, findings, clock)
     if not looking.is_deeper and not _took_their_place(findings) and findings.unsay(_WORDS_CUT):
         with clock.stage("words again"):
-            _lexical_leg(looking, looking.collections, findings, seconds=None)
+            _lexical_leg(looking, searched, findings, seconds=None)
     findings.raise_if_nothing_worked()
     if findings.vector is not None:
         with clock.stage("similarities"):
             _compare(embedded, findings.vector, findings, clock.seconds_more)
     findings.end_bound()
+
+
+def _searched_by_words(looking: Looking, embedded: Sequence[Collection], findings: Findings) -> list[Collection]:
+    """Those that have words here, where words are wanted or nothing else finds them."""
+    wanted = [c for c in looking.collections if looking.legs != "dense" or c not in embedded]
+    wordless = [c for c in wanted if not store(c.store).has_words]
+    for collection in wordless:
+        findings.warn(
+            "no_words",
+            f"The words of '{collection.name}' are not kept here"
+            + (": it was searched by meaning alone." if looking.legs != "lexical" else ": nothing was found there."),
+        )
+    return [c for c in wanted if c not in wordless]
 
 
 def _took_their_place(findings: Findings) -> bool:
@@ -309,8 +322,21 @@ def _nearest(
         )
         findings.ways[f"meaning in {collection.name}"] = found.way
         ranked += [(similarity(hit.distance, metric=space.distance), hit) for hit in found.hits]
+        findings.guests |= {hit.chunk_id: as_row(hit, collection) for hit in found.hits if hit.chunk is not None}
         del waiting[0]
     return True
+
+
+def as_row(hit: DenseHit, collection: Collection) -> Chunk:
+    """A chunk that another system holds, as a row that is not stored."""
+    assert hit.chunk is not None, "its content came with it"
+    return Chunk(
+        pk=hit.chunk_id,
+        collection=collection,
+        external_id=hit.chunk.id,
+        text=hit.chunk.text,
+        metadata=dict(hit.chunk.metadata),
+    )
 
 
 def _compare(collections: Sequence[Collection], vector: Vectors, findings: Findings, seconds: float | None) -> None:

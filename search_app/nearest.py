@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from collections_app.filters import narrowed
-from collections_app.reading import stored_chunks
+from collections_app.reading import StoredChunk, stored_chunks
 from collections_app.selectors import get_collection
 from collections_app.services import space_of
 from collections_app.where_sql import filter_errors
-from core_app.ports import Vectors
+from core_app.ports import Space, Vectors
+from core_app.providers import HeldChunk
 from core_app.similarity import similarity
 from core_app.snapshot import snapshot
 from core_app.where import Where
@@ -53,17 +54,15 @@ def nearest(
         space = space_of(collection.active_generation)
         searched = store(collection.store)
         hits = [searched.dense(space=space, query=query, limit=top_k, where=where).hits for query in queries]
-        chunks = stored_chunks(chunk_ids=list({hit.chunk_id for found in hits for hit in found}))
-    return [
-        [
-            Neighbour(
-                id=chunks[hit.chunk_id].id,
-                text=chunks[hit.chunk_id].text,
-                metadata=chunks[hit.chunk_id].metadata,
-                score=similarity(hit.distance, metric=space.distance),
-                distance=hit.distance,
-            )
-            for hit in found
-        ]
-        for found in hits
-    ]
+        chunks = stored_chunks(chunk_ids=list({hit.chunk_id for found in hits for hit in found if hit.chunk is None}))
+    return [[_neighbour(hit.chunk or chunks[hit.chunk_id], hit.distance, space) for hit in found] for found in hits]
+
+
+def _neighbour(chunk: StoredChunk | HeldChunk, distance: float, space: Space) -> Neighbour:
+    return Neighbour(
+        id=chunk.id,
+        text=chunk.text,
+        metadata=chunk.metadata,
+        score=similarity(distance, metric=space.distance),
+        distance=distance,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from collections_app.models import Chunk
 from collections_app.selectors import indexed_texts
 from core_app.wiring import app_settings
 from rerank_app.second_stage import Reading, RerankerName, read
@@ -72,7 +73,9 @@ class Reranker:
         if reading is None:
             with self.clock.stage("reranking"):
                 texts = findings.attempt(
-                    "reranking_failed", "Passages could not be read once more.", lambda: indexed_texts(chunk_ids=first)
+                    "reranking_failed",
+                    "Passages could not be read once more.",
+                    lambda: {**_texts(findings.guests), **indexed_texts(chunk_ids=first)},
                 )
                 if texts is None:
                     return None
@@ -87,6 +90,10 @@ class Reranker:
             reranker=reading.reranker,
             hits=_in_order(dict(zip(first, reading.scores, strict=False)), before=scores),
         )
+
+
+def _texts(guests: Mapping[int, Chunk]) -> dict[int, str]:
+    return {key: chunk.text for key, chunk in guests.items()}
 
 
 def relevance(pool: Sequence[int], *, scores: Mapping[int, float], reranked: Reranked | None) -> dict[int, float]:

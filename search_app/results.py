@@ -26,7 +26,7 @@ class SearchWarning:
 
 
 #: Codes of what is so and no fault: the same search is answered in the same way tomorrow.
-STANDING = frozenset({"no_embedder", "no_reranker", "expansion_cut", "candidates_cut", "reranking_cut"})
+STANDING = frozenset({"no_embedder", "no_words", "no_reranker", "expansion_cut", "candidates_cut", "reranking_cut"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -254,6 +254,7 @@ class _Search:
                 expand=self._request.expand,
                 group_size=self._request.group_size,
                 has_time=self._has_time,
+                guests=self.findings.guests,
             )
         return kept, shown
 

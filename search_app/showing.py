@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from collections_app.models import Chunk
 from collections_app.parents import Parent, parent_of, parent_texts
@@ -43,8 +44,11 @@ def chosen(
     expand: Expansion | None = None,
     group_size: int | None = None,
     has_time: Callable[[], bool] = lambda: True,
+    guests: Mapping[int, Chunk] = MappingProxyType({}),
 ) -> list[Shown]:
     """The best passages that no better one shows already, at most `limit`; `ranked` are chunk ids, best first.
+
+    `guests` are those that no table has.
 
     With a `group_size` at most so many of one document, `limit` documents, and those of one document together,
     in the place of their best. Further ones are read only where too few were left and there is time, each time twice
@@ -57,7 +61,7 @@ def chosen(
         if shown and not has_time():
             break
         batch = ranked[start : start + count]
-        chunks = chunks_by_id(chunk_ids=batch)
+        chunks = {**chunks_by_id(chunk_ids=batch), **guests}
         present = [chunks[chunk_id] for chunk_id in batch if chunk_id in chunks]
         while present:
             fitting, present = _split(present, of_document, limit, group_size)

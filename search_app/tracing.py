@@ -99,7 +99,8 @@ def trace(asked: Sequence[str], *, outcome: Outcome) -> list[Whereabouts]:
             Whereabouts(
                 asked=name,
                 verdict="unknown",
-                detail="No passage has this id and no document this source: it is not there, or in another collection.",
+                detail="No passage has this id and no document this source: it is not there, in another collection, or "
+                "held elsewhere.",
             )
         ]
     return told

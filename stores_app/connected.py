@@ -8,26 +8,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextvars import copy_context
 from dataclasses import dataclass
-from functools import cache, partial
 from typing import Any
 
-import numpy as np
 from django.db import connection
 from psycopg import sql
 
 from collections_app.where_sql import condition
 from connections_app.models import Connection
-from connections_app.opening import opened
-from core_app.errors import FarSideSlow, StoreFailed
 from core_app.ports import DenseFound, DenseHit, IndexedChunk, IndexState, Prepared, Space, Vectors
-from core_app.providers import Capability, NearChunk
 from core_app.sql import statement
 from core_app.where import Where
-from core_app.wiring import app_settings, store
+from core_app.wiring import store
 from stores_app import dense, index_upkeep
+from stores_app.asking_there import ask_there
 from stores_app.models import Placement
 from stores_app.transfer import ROOM, binary_cursor
 
@@ -137,7 +131,9 @@ def _found_there(
     if placed is None:
         return None
     wanted = limit + len(placed.stale) + _SLACK
-    there = _asked(placed, query, wanted, where, seconds)
+    there = ask_there(
+        connection=placed.connection, name=placed.name_there, query=query, limit=wanted, where=where, seconds=seconds
+    )
     if there is None:
         return None
     ids = [near.chunk.id for near in there if near.chunk.id not in placed.stale]
@@ -164,46 +160,6 @@ def _placed(collection_id: int) -> _Placed | None:
         name_there=placement.name_there,
         stale=frozenset(external_id for external_id, _ in rows),
         stale_here=sorted({chunk_id for _, chunk_id in rows if chunk_id is not None}),
-    )
-
-
-def _asked(
-    placed: _Placed, query: Vectors, limit: int, where: Where | None, seconds: float | None
-) -> Sequence[NearChunk] | None:
-    """What the other system says, in another thread: a search that has no more time does not wait for it."""
-    call = partial(_nearest_there, placed.connection, placed.name_there, query, limit, where)
-    future = _callers().submit(copy_context().run, call)
-    if not wait([future], timeout=seconds).done:
-        future.cancel()
-        raise FarSideSlow("The collection's store did not answer in the search's time.")
-    try:
-        return future.result()
-    except Exception as error:
-        raise StoreFailed(
-            "The store of the collection could not be searched. Try again; the server's log has the cause."
-        ) from error
-
-
-def _nearest_there(
-    to: Connection, name: str, query: Vectors, limit: int, where: Where | None
-) -> Sequence[NearChunk] | None:
-    """None where it cannot do it exactly."""
-    with opened(to) as provider:
-        if where is not None and not provider.capabilities >= {
-            Capability.METADATA_FILTERING,
-            Capability.EXACT_FILTERS,
-        }:
-            return None
-        queries = np.asarray(query, dtype=np.float32)[np.newaxis]
-        (found,) = provider.nearest(name=name, queries=queries, limit=limit, where=where)
-        return found
-
-
-@cache
-def _callers() -> ThreadPoolExecutor:
-    """As many as connections to the database: each caller holds one."""
-    return ThreadPoolExecutor(
-        max_workers=max(4, app_settings().vector_database.pool_size), thread_name_prefix="far-side"
     )
 
 

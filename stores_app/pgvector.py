@@ -31,6 +31,12 @@ class PgVectorStore:
     def __init__(self) -> None:
         self._worker = _worker()
 
+    #: See `core_app.ports.Store`.
+    has_words = True
+
+    def check_rows(self, *, collection_id: int) -> None:
+        """They are here."""
+
     @property
     def home(self) -> str:
         """Its own name."""
