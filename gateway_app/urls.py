@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
+from gateway_app.attaching_api import AttachView
 from gateway_app.collections_api import (
     GatewayCollectionMetadataView,
     GatewayCollectionsView,
@@ -20,6 +21,7 @@ from gateway_app.documents_api import (
 _ONE = "api/collections/<str:name>"
 
 urlpatterns = [
+    path("api/connections/<str:connection>/attach", AttachView.as_view(), name="attach"),
     path("api/collections", GatewayCollectionsView.as_view(), name="gateway-collections"),
     path(_ONE, GatewayCollectionView.as_view(), name="gateway-collection"),
     path(f"{_ONE}/metadata", GatewayCollectionMetadataView.as_view(), name="gateway-collection-metadata"),

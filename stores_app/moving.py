@@ -27,7 +27,7 @@ Told = Callable[[str, int, int], None]
 
 
 class PlacementMover:
-    """`core_app.ports.Mover` by placements."""
+    """`core_app.moving.Mover` by placements."""
 
     def begin(self, *, collection_id: int, service: str, name_there: str) -> None:
         """Note where a collection is to be brought. Raises as `placements.begin`, and takes the write lock."""

@@ -94,6 +94,7 @@ VERBS = {
     ("connection", "PATCH"): Verb.ADMIN,
     ("connection", "DELETE"): Verb.ADMIN,
     ("connection-test", "POST"): Verb.ADMIN,
+    ("attach", "POST"): Verb.ADMIN,
     ("gateway-collections", "GET"): Verb.READ,
     ("gateway-collections", "POST"): Verb.WRITE,
     ("gateway-collection", "GET"): Verb.READ,
@@ -113,7 +114,7 @@ LISTS = {("collections", "GET"), ("jobs", "GET"), ("gateway-collections", "GET")
 #: These use no collection at all, so a key for any may call them.
 NO_COLLECTION = {("rerank", "POST"), ("rerank-v1", "POST"), ("rerank-v2", "POST")}
 #: These are about the whole server: a key for some collections may not call them.
-WHOLE_SERVER = {(name, method) for name, method in VERBS if name in {"connection", "connection-test"}}
+WHOLE_SERVER = {(name, method) for name, method in VERBS if name in {"connection", "connection-test", "attach"}}
 WHOLE_SERVER |= {("connections", "GET"), ("connections", "POST")}
 #: This tells the same to every key: what there is, and nothing of any collection.
 FOR_ALL = {("providers", "GET")}

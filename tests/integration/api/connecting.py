@@ -16,6 +16,15 @@ def walk_connections(client: Client) -> None:
     client.patch("/api/connections/far", {"settings": {"url": "http://127.0.0.1:9", "timeout_seconds": 1}}, JSON)
     assert client.get("/api/connections").json()["connections"][0]["health"]["status"] == "unhealthy"
     client.post("/api/connections/far/test")
+    client.post("/api/connections", {"name": "filed", "provider": "sqlite", "settings": {"file": "walk.db"}}, JSON)
+    client.post("/api/collections?service=filed", {"name": "books"}, JSON)
+    documents = [{"id": "a", "text": "t", "embedding": [1, 2]}]
+    client.post("/api/collections/books/documents?service=filed", {"documents": documents}, JSON)
+    attached = {"name": "attached", "name_there": "books"}
+    assert client.post("/api/connections/filed/attach", attached, JSON).status_code == 201
+    client.delete("/collections/attached")
+    client.delete("/api/collections/books?service=filed")
+    client.delete("/api/connections/filed")
     client.delete("/api/connections/far")
 
 
