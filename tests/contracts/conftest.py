@@ -11,10 +11,11 @@ import pytest
 from pytest_django.live_server_helper import LiveServer
 
 from connections_app.providers.remote import RemoteProvider, RemoteSettings
+from connections_app.registry import built_in_store
 from core_app.ports import DistanceName
 from core_app.providers import HeldCollection, Provider
 
-PROVIDERS = ["remote", "sqlite"]
+PROVIDERS = ["pgvector", "remote", "sqlite"]
 
 
 @pytest.fixture(params=PROVIDERS)
@@ -23,6 +24,12 @@ def provider(request: pytest.FixtureRequest) -> Iterator[Provider]:
     connected: Provider = request.getfixturevalue(f"{request.param}_provider")
     yield connected
     connected.close()
+
+
+@pytest.fixture
+def pgvector_provider() -> Provider:
+    """This server's own store."""
+    return built_in_store()
 
 
 @pytest.fixture

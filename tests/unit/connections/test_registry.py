@@ -13,7 +13,8 @@ from connections_app import registry
 from connections_app.providers.remote import RemoteProvider
 from connections_app.registry import listed, provider_named
 from core_app.errors import InvalidInput, Unavailable
-from core_app.providers import ConnectionSettings
+from core_app.providers import Capability, ConnectionSettings
+from gateway_app.here import PgVectorProvider
 from ragsite import wiring
 
 
@@ -39,6 +40,10 @@ class OtherModel(RemoteProvider):
 
 class OddCapabilities(RemoteProvider):
     capabilities = frozenset({"flying"})  # type: ignore[arg-type]
+
+
+class Boastful(PgVectorProvider):
+    capabilities = frozenset({Capability.RERANKING})
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +101,14 @@ def test_a_1_3_one_whose_settings_cannot_be_told_stops_no_other(monkeypatch: pyt
 def test_a_1_3_one_whose_client_is_missing_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     brings(monkeypatch)
     monkeypatch.setattr(wiring, "PROVIDERS", {"chroma": ("no_such_module.Provider", "no_such_module")})
-    assert "script/install base no_such_module" in listed()["chroma"].reason
+    chroma = listed()["chroma"]
+    assert "script/install base no_such_module" in chroma.reason
+    assert (chroma.is_installed, chroma.install_command) == (False, "script/install base no_such_module")
+
+
+def test_one_that_declares_reranking_can_rerank(monkeypatch: pytest.MonkeyPatch) -> None:
+    brings(monkeypatch, boastful="tests.unit.connections.test_registry:Boastful")
+    assert listed()["boastful"].reason == "The provider 'boastful' lacks rerank."
 
 
 def test_a_1_3_an_unknown_name_is_told_with_the_known_ones() -> None:
