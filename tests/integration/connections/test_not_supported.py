@@ -94,6 +94,7 @@ def document(**metadata: Any) -> dict[str, Any]:
         ("POST", f"{DOCS}/documents?service=plain", document(a={"b": 1}), "nested_metadata"),
         ("POST", f"{DOCS}/documents?service=plain", document(a=[1, [2]]), "nested_metadata"),
         ("PATCH", f"{DOCS}/documents/a?service=plain", {"metadata": {"a": [{"b": 1}]}}, "nested_metadata"),
+        ("POST", "/api/rerank?service=plain", {"query": "a", "documents": [{"id": "a", "text": "b"}]}, "reranking"),
     ],
 )
 def test_what_is_not_declared_is_refused_and_not_tried(
