@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import socket
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -18,8 +19,9 @@ from core_app.ports import DistanceName
 from core_app.providers import HeldCollection, Provider
 from tests.contracts.calls import WRONG
 from tests.integration.access.conftest import keys_required  # noqa: F401 (a fixture)
+from tests.unit.docs.howto_package import make_package
 
-PROVIDERS = ["pgvector", "remote", "sqlite"]
+PROVIDERS = ["pgvector", "remote", "sqlite", "howto"]
 
 #: Those that have an address: how to make one that asks there, and waits for so many seconds.
 ADDRESSED: Mapping[str, Callable[[str, float], Provider]] = {
@@ -89,6 +91,16 @@ def refused(request: pytest.FixtureRequest) -> Iterator[Provider]:
     connected: Provider = request.getfixturevalue(f"{request.param}_refused")
     yield connected
     connected.close()
+
+
+@pytest.fixture
+def howto_provider(tmp_path: Path, settings: Any) -> Provider:
+    """The one that docs/howto/add-a-provider.md makes, and so `KeyValueProvider`."""
+    make_package(tmp_path)
+    found = runpy.run_path(str(tmp_path / "ragsite-folder" / "ragsite_folder.py"))
+    settings.DATA_DIR = tmp_path
+    made: Provider = found["FolderProvider"](found["FolderSettings"](folder="contract"))
+    return made
 
 
 @pytest.fixture
