@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core_app.errors import InvalidInput
 from core_app.ports import DistanceName, Vectors
@@ -88,7 +89,7 @@ def packed(embedding: Vectors | None) -> Vectors:
     return vector
 
 
-def distances(chunks: Sequence[HeldChunk], queries: Vectors, *, metric: DistanceName) -> Vectors:
+def distances(chunks: Sequence[HeldChunk], queries: Vectors, *, metric: DistanceName) -> NDArray[np.float64]:
     """Of each query to each chunk, shape (queries, chunks); a vector of zeros has the cosine 0."""
     held = np.stack([packed(chunk.embedding) for chunk in chunks]).astype(np.float64)
     asked = queries.astype(np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -13,9 +14,10 @@ from connections_app import registry
 from connections_app.providers.remote import RemoteProvider
 from connections_app.registry import listed, provider_named
 from core_app.errors import InvalidInput, Unavailable
-from core_app.providers import Capability, ConnectionSettings
+from core_app.providers import MEANINGS, Capability, ConnectionSettings
 from gateway_app.here import PgVectorProvider
 from ragsite import wiring
+from tests.unit.docs.pages import ROOT, text
 
 
 class Lacking:
@@ -114,3 +116,10 @@ def test_one_that_declares_reranking_can_rerank(monkeypatch: pytest.MonkeyPatch)
 def test_a_1_3_an_unknown_name_is_told_with_the_known_ones() -> None:
     with pytest.raises(InvalidInput, match="remote"):
         provider_named("qdrant")
+
+
+def test_a_2_2_every_capability_is_explained_in_the_docs() -> None:
+    page = text(ROOT / "docs" / "connections.md")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", page, re.M))
+    plain = {name: re.sub(r"\[(\w+)\]\([\w.]+\)", r"\1", sentence) for name, sentence in rows.items()}
+    assert {capability: plain.get(capability) for capability in Capability} == dict(MEANINGS)
