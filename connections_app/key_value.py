@@ -220,7 +220,7 @@ class KeyValueProvider(ABC):
             raise InvalidInput("Name the documents by 'ids' or 'where', not empty.", code="nothing_named")
         with self._turn():
             record = self._record(name)
-            wanted = None if ids is None else set(ids)
+            wanted = set(ids) if ids else None
             gone = [
                 entry.chunk.id for entry in self._entries(name, where) if wanted is None or entry.chunk.id in wanted
             ]

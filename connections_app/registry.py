@@ -6,7 +6,6 @@ broken, or whose client is not installed, is listed with the reason and stops no
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -143,8 +142,7 @@ def _checked(name: str, provider: Any) -> Listed:
 def _schema_of(model: type[ConnectionSettings]) -> Mapping[str, Any]:
     if not issubclass(model, ConnectionSettings):
         raise TypeError("settings_model is no ConnectionSettings")
-    schema: Mapping[str, Any] = json.loads(json.dumps(model.model_json_schema(), allow_nan=False))
-    return schema
+    return model.get_connection_schema()
 
 
 def _parts(provider: Any) -> Iterator[str]:

@@ -6,6 +6,7 @@ A provider is a class. A connection is a configured, named use of one. Which cla
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -65,6 +66,12 @@ class ConnectionSettings(BaseModel):
 
     #: The fields that say where secrets are sent: with another one, secrets must be entered again.
     addresses: ClassVar[frozenset[str]] = frozenset({"url"})
+
+    @classmethod
+    def get_connection_schema(cls) -> Mapping[str, Any]:
+        """JSON Schema with a title for each field; secrets are `writeOnly` (A2.1)."""
+        schema: Mapping[str, Any] = json.loads(json.dumps(cls.model_json_schema(), allow_nan=False))
+        return schema
 
 
 @dataclass(frozen=True, kw_only=True)

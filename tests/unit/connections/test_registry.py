@@ -70,6 +70,13 @@ def test_a_1_2_the_built_in_ones_are_listed_with_capabilities_and_schema() -> No
     assert (secret["format"], secret["writeOnly"]) == ("password", True)
 
 
+def test_a_2_1_every_setting_has_a_title_and_says_what_it_is() -> None:
+    for one in listed().values():
+        for name, field in (one.connection_schema or {}).get("properties", {}).items():
+            assert field["title"], name
+            assert field["description"].endswith("."), name
+
+
 def test_a_1_1_a_package_brings_one_by_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     brings(monkeypatch, another="connections_app.providers.remote:RemoteProvider")
     assert provider_named("another") is RemoteProvider
