@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from core_app.errors import InvalidInput
 from core_app.providers import Capability, Provider
-
-_Needs = Callable[[Mapping[str, Any]], Iterator[Capability]]
 
 #: What a caller can do where something is missing; elsewhere nothing but to use another connection.
 _INSTEAD: Mapping[Capability, str] = {
@@ -32,43 +30,36 @@ class _Guarded:
             return getattr(self._provider, name)
 
         def call(**given: Any) -> Any:
-            for capability in needs(given):
-                self._require(capability)
+            for capability, is_needed in needs.items():
+                if capability not in self._provider.capabilities and is_needed(given):
+                    raise _not_supported(self._provider, capability)
             return getattr(self._provider, name)(**given)
 
         return call
 
-    def _require(self, capability: Capability) -> None:
-        if capability not in self._provider.capabilities:
-            raise InvalidInput(
-                f"The provider '{self._provider.label}' does not support '{capability.value}', which this needs. "
-                + _INSTEAD.get(capability, "Use another connection."),
-                code="not_supported",
-            )
+
+def _not_supported(provider: Provider, capability: Capability) -> InvalidInput:
+    instead = _INSTEAD.get(capability, "Use another connection.")
+    return InvalidInput(
+        f"The provider '{provider.label}' does not support '{capability.value}', which this needs. {instead}",
+        code="not_supported",
+    )
 
 
-def _always(capability: Capability) -> _Needs:
-    return lambda _given: iter((capability,))
+def _always(_given: Mapping[str, Any]) -> bool:
+    return True
 
 
-def _filter(given: Mapping[str, Any]) -> Iterator[Capability]:
-    if given.get("where") is not None:
-        yield Capability.METADATA_FILTERING
+def _is_filtered(given: Mapping[str, Any]) -> bool:
+    return given.get("where") is not None
 
 
-def _search(given: Mapping[str, Any]) -> Iterator[Capability]:
-    yield Capability.SEARCH
-    yield from _filter(given)
+def _adds_nested(given: Mapping[str, Any]) -> bool:
+    return any(_is_nested(chunk.metadata) for chunk in given["chunks"])
 
 
-def _chunks(given: Mapping[str, Any]) -> Iterator[Capability]:
-    if any(_is_nested(chunk.metadata) for chunk in given["chunks"]):
-        yield Capability.NESTED_METADATA
-
-
-def _change(given: Mapping[str, Any]) -> Iterator[Capability]:
-    if _is_nested(given.get("metadata") or {}):
-        yield Capability.NESTED_METADATA
+def _changes_nested(given: Mapping[str, Any]) -> bool:
+    return _is_nested(given.get("metadata") or {})
 
 
 def _is_nested(metadata: Mapping[str, Any]) -> bool:
@@ -81,15 +72,15 @@ def _is_nested(metadata: Mapping[str, Any]) -> bool:
 
 
 #: By the call's name. Upserts and transactions are told, not asked for; a filter's operators the provider refuses.
-_NEEDS: Mapping[str, _Needs] = {
-    "create_collection": _always(Capability.COLLECTIONS),
-    "update_metadata": _always(Capability.COLLECTIONS),
-    "delete_collection": _always(Capability.COLLECTIONS),
-    "add": _chunks,
-    "change_chunk": _change,
-    "list_chunks": _filter,
-    "delete_chunks": _filter,
-    "metadata_values": _always(Capability.METADATA_FILTERING),
-    "nearest": _search,
-    "rerank": _always(Capability.RERANKING),
+_NEEDS: Mapping[str, Mapping[Capability, Callable[[Mapping[str, Any]], bool]]] = {
+    "create_collection": {Capability.COLLECTIONS: _always},
+    "update_metadata": {Capability.COLLECTIONS: _always},
+    "delete_collection": {Capability.COLLECTIONS: _always},
+    "add": {Capability.NESTED_METADATA: _adds_nested},
+    "change_chunk": {Capability.NESTED_METADATA: _changes_nested},
+    "list_chunks": {Capability.METADATA_FILTERING: _is_filtered},
+    "delete_chunks": {Capability.METADATA_FILTERING: _is_filtered},
+    "metadata_values": {Capability.METADATA_FILTERING: _always},
+    "nearest": {Capability.SEARCH: _always, Capability.METADATA_FILTERING: _is_filtered},
+    "rerank": {Capability.RERANKING: _always},
 }

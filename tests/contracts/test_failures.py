@@ -34,8 +34,15 @@ def test_a_collection_that_is_not_there_is_not_found(provider: Provider) -> None
             call()
 
 
+def test_a_scan_goes_on_only_where_it_was(provider: Provider, collection: Collections) -> None:
+    name = collection().name
+    provider.add(name=name, chunks=[chunk("a")])
+    with pytest.raises(InvalidInput):
+        provider.scan(name=name, after="no such place", limit=10)
+
+
 def test_a_service_that_is_not_there_is_told(unreachable: Provider) -> None:
-    for call in every_read(unreachable):
+    for call in some_calls(unreachable):
         with pytest.raises(Unavailable) as raised:
             call()
         assert raised.value.code == "far_side_unreachable"
@@ -44,7 +51,7 @@ def test_a_service_that_is_not_there_is_told(unreachable: Provider) -> None:
 
 
 def test_a_service_that_does_not_answer_in_time_is_told(slow: Provider) -> None:
-    for call in every_read(slow):
+    for call in some_calls(slow):
         with pytest.raises(FarSideSlow) as raised:
             call()
         assert "127.0.0.1" not in raised.value.detail
@@ -52,7 +59,7 @@ def test_a_service_that_does_not_answer_in_time_is_told(slow: Provider) -> None:
 
 
 def test_wrong_credentials_are_told_and_not_shown(refused: Provider) -> None:
-    for call in every_read(refused):
+    for call in some_calls(refused):
         with pytest.raises(FarSideFailed) as raised:
             call()
         assert raised.value.code == "far_side_refused"
@@ -60,11 +67,13 @@ def test_wrong_credentials_are_told_and_not_shown(refused: Provider) -> None:
     _is_unhealthy(refused)
 
 
-def every_read(provider: Provider) -> list[Callable[[], object]]:
+def some_calls(provider: Provider) -> list[Callable[[], object]]:
     return [
         lambda: provider.list_collections(limit=None, offset=0),
         lambda: provider.get_collection(name="docs"),
         lambda: nearest(provider, "docs", np.ones(DIMENSION, dtype=np.float32), 1),
+        lambda: provider.create_collection(name="docs", metadata={}, distance="cosine"),
+        lambda: provider.add(name="docs", chunks=[chunk("a")]),
     ]
 
 
