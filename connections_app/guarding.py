@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from core_app.errors import InvalidInput
-from core_app.providers import Capability, Provider
+from core_app.providers import Capability
 
+Guarded = TypeVar("Guarded")
 #: What a caller can do where something is missing; elsewhere nothing but to use another connection.
 _INSTEAD: Mapping[Capability, str] = {
     Capability.METADATA_FILTERING: "Ask without a filter, or use another connection.",
@@ -15,13 +16,13 @@ _INSTEAD: Mapping[Capability, str] = {
 }
 
 
-def guarded(provider: Provider) -> Provider:
+def guarded(provider: Guarded) -> Guarded:
     """The same provider, whose calls raise InvalidInput (`not_supported`) for what it does not declare."""
-    return cast("Provider", _Guarded(provider))
+    return cast("Guarded", _Guarded(provider))
 
 
 class _Guarded:
-    def __init__(self, provider: Provider) -> None:
+    def __init__(self, provider: Any) -> None:
         self._provider = provider
 
     def __getattr__(self, name: str) -> Any:
@@ -38,7 +39,7 @@ class _Guarded:
         return call
 
 
-def _not_supported(provider: Provider, capability: Capability) -> InvalidInput:
+def _not_supported(provider: Any, capability: Capability) -> InvalidInput:
     instead = _INSTEAD.get(capability, "Use another connection.")
     return InvalidInput(
         f"The provider '{provider.label}' does not support '{capability.value}', which this needs. {instead}",
