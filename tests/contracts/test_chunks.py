@@ -138,7 +138,9 @@ def test_metadata_stay_as_they_are(provider: Provider, collection: Collections, 
 
 
 @pytest.mark.parametrize(
-    "text", ["Tee \u00e4 a\u0308 🧑‍🌾 العربية \u202e \ufeff\r\n\t\x7f\u2028", "", " ", "Wörter " * 150_000]
+    "text",
+    ["Tee \u00e4 a\u0308 🧑‍🌾 العربية \u202e \ufeff\r\n\t\x7f\u2028", "", " ", "Wörter " * 150_000],
+    ids=["signs", "empty", "blank", "megabyte"],
 )
 def test_texts_stay_as_they_are(provider: Provider, collection: Collections, text: str) -> None:
     """Up to a megabyte at the least."""
