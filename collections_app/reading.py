@@ -58,6 +58,14 @@ class ChunkPage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ScannedPart:
+    """Some of all chunks with their embeddings; `next_cursor` leads to those that follow and is None at the end."""
+
+    chunks: Sequence[StoredChunk]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class FieldValues:
     """The values of a key: booleans, numbers, strings, each sorted; `truncated` where there were more."""
 
@@ -107,6 +115,30 @@ def list_chunks(
         total=total,
         next_cursor=_cursor(rows[limit - 1][4]) if len(rows) > limit else None,
     )
+
+
+def scan_chunks(*, collection_name: str, cursor: str | None = None, limit: int = MAX_LIMIT) -> ScannedPart:
+    """All chunks with their embeddings, part by part in the order in which they were added; nothing is counted.
+
+    What stays meanwhile is seen once. Raises NotFound, and InvalidInput for a cursor that is none.
+    """
+    after = 0 if cursor is None else _position(cursor)
+    with snapshot():
+        collection = get_collection(name=collection_name)
+        given = {"collection_id": collection.pk, "after": after, "limit": limit, "offset": 0}
+        rows = _rows("list_chunks", condition(None).sql, given)
+        embeddings = vectors_of(collection=collection, chunk_ids=[row[0] for row in rows])
+    chunks = [
+        StoredChunk(
+            id=external_id,
+            text=text,
+            metadata=json.loads(metadata),
+            embedding=embeddings.get(chunk_id),
+            is_disabled=is_disabled,
+        )
+        for chunk_id, external_id, text, metadata, _, is_disabled in rows
+    ]
+    return ScannedPart(chunks=chunks, next_cursor=_cursor(rows[-1][4]) if len(rows) == limit else None)
 
 
 def count_chunks(*, collection: Collection, where: Where | None = None, enabled: bool = False) -> int:

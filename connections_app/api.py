@@ -26,7 +26,7 @@ from connections_app.services import (
 )
 from core_app.api import ErrorSerializer, StrictCharField, StrictSerializer, reject_unstorable
 from core_app.errors import InvalidInput
-from core_app.providers import Capability, ProviderHealth
+from core_app.providers import MEANINGS, Capability, ProviderHealth
 
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 413, 415, 500, 503), ErrorSerializer)
 READ_ERRORS = dict.fromkeys((400, 401, 403, 404, 500), ErrorSerializer)
@@ -45,13 +45,22 @@ class SettingsField(serializers.JSONField):
 class ProviderSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]  # a field has a label, too
+    is_built_in = serializers.BooleanField(help_text="This server's own store, to which no connection leads.")
+    is_installed = serializers.BooleanField()
+    install_command = serializers.CharField(
+        allow_null=True, help_text="What brings its client, there or not; null where it needs none."
+    )
     is_usable = serializers.BooleanField()
     reason = serializers.CharField(
         allow_null=True, help_text="Why it cannot be used, and what to do; null where it can."
     )
     capabilities = serializers.ListField(child=serializers.ChoiceField(choices=[one.value for one in Capability]))
+    capability_sentences = serializers.DictField(
+        child=serializers.CharField(), help_text="What each of its capabilities means."
+    )
     connection_schema = serializers.DictField(
-        allow_null=True, help_text="JSON Schema of a connection's settings; secrets are `writeOnly`."
+        allow_null=True,
+        help_text="JSON Schema of a connection's settings; secrets are `writeOnly`. Null where there are none.",
     )
 
 
@@ -111,9 +120,13 @@ def present_provider(one: Listed) -> dict[str, Any]:
     return {
         "name": one.name,
         "label": one.label,
+        "is_built_in": one.is_built_in,
+        "is_installed": one.is_installed,
+        "install_command": one.install_command or None,
         "is_usable": one.provider is not None,
         "reason": one.reason or None,
         "capabilities": one.capabilities,
+        "capability_sentences": {capability.value: MEANINGS[capability] for capability in one.capabilities},
         "connection_schema": one.connection_schema,
     }
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
+from connections_app.guarding import guarded
 from connections_app.models import Connection
 from connections_app.registry import provider_named
 from connections_app.sealing import unseal
@@ -39,10 +40,13 @@ _guard = threading.Lock()
 
 
 def built(connection: Connection) -> Provider:
-    """A provider of this connection's settings, for the caller to close. Raises as `opened` does."""
+    """A provider of this connection's settings, which refuses what it does not declare; for the caller to close.
+
+    Raises as `opened` does.
+    """
     provider = provider_named(connection.provider)
     secrets = {} if connection.secrets is None else unseal(connection.secrets)
-    return provider(checked(provider.settings_model, whole(connection.settings, secrets)))
+    return guarded(provider(checked(provider.settings_model, whole(connection.settings, secrets))))
 
 
 @contextmanager

@@ -6,13 +6,12 @@ broken, or whose client is not installed, is listed with the reason and stops no
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -37,6 +36,16 @@ class Listed:
     reason: str = ""
     #: The JSON Schema of its settings, in which secrets are `writeOnly`; None where it cannot be used (A2.1).
     connection_schema: Mapping[str, Any] | None = None
+    #: Whether it is this server's own store, to which no connection leads.
+    is_built_in: bool = False
+    is_installed: bool = True
+    #: The extra that brings its client; empty where it needs none.
+    extra: str = ""
+
+    @property
+    def install_command(self) -> str:
+        """What brings its client, there or not; empty where it needs none."""
+        return f"script/install base {self.extra}" if self.extra else ""
 
     @property
     def capabilities(self) -> list[Capability]:
@@ -51,7 +60,9 @@ def translated(words: str | None) -> str:
 @cache
 def listed() -> Mapping[str, Listed]:
     """All providers by name, sorted. Looked for once a process: a package installed later is seen after a restart."""
-    found = {name: _built_in(name, path, extra) for name, (path, extra) in _wired().items()}
+    found = {name: _wired(name, path, extra) for name, (path, extra) in _wiring("PROVIDERS").items()}
+    own, path = _wiring("BUILT_IN_PROVIDER")
+    found[own] = replace(_wired(own, path, ""), is_built_in=True, connection_schema=None)
     for point in entry_points(group=GROUP):
         if point.name in found:
             logger.error("two providers have one name; the first is used", extra={"provider": point.name})
@@ -61,29 +72,42 @@ def listed() -> Mapping[str, Listed]:
 
 
 def provider_named(name: str) -> type[Provider]:
-    """Raises InvalidInput for a name that is not there, and Unavailable for a provider that cannot be used."""
+    """Raises InvalidInput for a name that no connection can have, and Unavailable for what cannot be used."""
     one = listed().get(name)
     if one is None:
+        known = ", ".join(one.name for one in listed().values() if not one.is_built_in)
+        raise InvalidInput(f"There is no provider '{name[:100]}'. Choose one of {known}.", code="unknown_provider")
+    if one.is_built_in:
         raise InvalidInput(
-            f"There is no provider '{name[:100]}'. Choose one of {', '.join(listed())}.", code="unknown_provider"
+            f"'{name}' is this server's own store and needs no connection. Leave out 'service' to reach it.",
+            code="no_connection_needed",
         )
     if one.provider is None:
         raise Unavailable(one.reason, code="provider_not_usable", retry_after_seconds=60)
     return one.provider
 
 
-def _wired() -> Mapping[str, tuple[str, str]]:
-    """Name to dotted path and the extra that brings its client; empty where it needs none."""
-    return cast("Mapping[str, tuple[str, str]]", import_string(f"{settings.RAGSITE_WIRING}.PROVIDERS"))
+def built_in_store() -> Provider:
+    """This server's own store behind the same calls, such as for moving collections. There is nothing to close."""
+    one = listed()[_wiring("BUILT_IN_PROVIDER")[0]]
+    if one.provider is None:
+        raise Unavailable(one.reason, code="provider_not_usable", retry_after_seconds=60)
+    return one.provider(one.provider.settings_model())
 
 
-def _built_in(name: str, path: str, extra: str) -> Listed:
+def _wiring(name: str) -> Any:
+    return import_string(f"{settings.RAGSITE_WIRING}.{name}")
+
+
+def _wired(name: str, path: str, extra: str) -> Listed:
+    """By its dotted path; `extra` brings its client and is empty where it needs none."""
     try:
-        return _checked(name, import_string(path))
+        return replace(_checked(name, import_string(path)), extra=extra)
     except ImportError as error:
         if extra and isinstance(error, ModuleNotFoundError):
-            reason = f"The provider '{name}' is not installed. Run `script/install base {extra}` and restart."
-            return Listed(name=name, label=name, provider=None, reason=reason)
+            missing = Listed(name=name, label=name, provider=None, is_installed=False, extra=extra)
+            reason = f"The provider '{name}' is not installed. Run `{missing.install_command}` and restart."
+            return replace(missing, reason=reason)
         logger.exception("a provider cannot be loaded", extra={"provider": name})
         return _broken(name)
 
@@ -102,7 +126,7 @@ def _broken(name: str) -> Listed:
 
 
 def _checked(name: str, provider: Any) -> Listed:
-    lacking = sorted(part for part in _parts() if not hasattr(provider, part))
+    lacking = sorted(part for part in _parts(provider) if not hasattr(provider, part))
     if lacking:
         logger.error("a provider lacks parts", extra={"provider": name, "lacks": lacking})
         return Listed(name=name, label=name, provider=None, reason=f"The provider '{name}' lacks {', '.join(lacking)}.")
@@ -118,10 +142,11 @@ def _checked(name: str, provider: Any) -> Listed:
 def _schema_of(model: type[ConnectionSettings]) -> Mapping[str, Any]:
     if not issubclass(model, ConnectionSettings):
         raise TypeError("settings_model is no ConnectionSettings")
-    schema: Mapping[str, Any] = json.loads(json.dumps(model.model_json_schema(), allow_nan=False))
-    return schema
+    return model.get_connection_schema()
 
 
-def _parts() -> Iterator[str]:
+def _parts(provider: Any) -> Iterator[str]:
     yield from ("label", "capabilities", "settings_model")
     yield from (name for name in vars(Provider) if not name.startswith("_") and callable(getattr(Provider, name)))
+    if Capability.RERANKING in getattr(provider, "capabilities", ()):
+        yield "rerank"

@@ -69,7 +69,7 @@ class ConnectionAdmin(ServiceAdmin):
         """First the provider, then what it is configured with."""
         require(request, "create_connections", Connection())
         title = _("New connection")
-        known = list(listed().values())
+        known = [one for one in listed().values() if not one.is_built_in]
         given = request.POST if request.method == "POST" else request.GET
         chosen = ProviderForm(given if "provider" in given else None, providers=known)
         if not chosen.is_valid():

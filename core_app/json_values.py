@@ -1,7 +1,8 @@
-"""When two JSON values are the same: one meaning for previews, for edits and for the audit log."""
+"""JSON values: when two are the same, for previews, for edits and for the audit log; and numbers that others sent."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,3 +28,14 @@ def is_same_json(one: Any, other: Any) -> bool:
         elif isinstance(left, bool) != isinstance(right, bool) or left != right:
             return False
     return True
+
+
+def finite_number(value: Any) -> float | None:
+    """A number that somebody else sent as a float; None where it is none, or too large."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

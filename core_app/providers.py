@@ -6,12 +6,14 @@ A provider is a class. A connection is a configured, named use of one. Which cla
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Protocol
 
+from django.utils.translation import gettext_noop
 from pydantic import BaseModel, ConfigDict
 
 from core_app.ports import DistanceName, Vectors
@@ -29,12 +31,29 @@ class Capability(StrEnum):
     SPARSE = "sparse"
     #: Every operator of the filter language means there what it means here.
     EXACT_FILTERS = "exact_filters"
-    #: Metadata may hold objects and lists within objects.
+    #: Metadata may hold objects, and lists that hold objects or lists.
     NESTED_METADATA = "nested_metadata"
     #: An id that is sent again replaces what it stood for.
     UPSERT = "upsert"
     #: A call is done as a whole or not at all.
     TRANSACTIONS = "transactions"
+    #: It puts texts in order: the class is a `RerankingProvider`, too.
+    RERANKING = "reranking"
+
+
+#: What each means to whoever chooses between providers.
+MEANINGS: Mapping[Capability, str] = {
+    Capability.COLLECTIONS: gettext_noop("Collections can be made, described and deleted."),
+    Capability.SEARCH: gettext_noop("It finds the chunks that are nearest to a vector."),
+    Capability.EMBEDDINGS: gettext_noop("It makes vectors of texts by itself."),
+    Capability.METADATA_FILTERING: gettext_noop("Lists, searches and deletions take a filter of the metadata."),
+    Capability.SPARSE: gettext_noop("It finds chunks by their words by itself."),
+    Capability.EXACT_FILTERS: gettext_noop("Every operator of a filter means there what it means here."),
+    Capability.NESTED_METADATA: gettext_noop("Metadata may hold objects, and lists within lists."),
+    Capability.UPSERT: gettext_noop("A chunk whose id is sent again is replaced."),
+    Capability.TRANSACTIONS: gettext_noop("A call is done as a whole or not at all."),
+    Capability.RERANKING: gettext_noop("It puts texts in order by how well they answer a query."),
+}
 
 
 class ConnectionSettings(BaseModel):
@@ -47,6 +66,12 @@ class ConnectionSettings(BaseModel):
 
     #: The fields that say where secrets are sent: with another one, secrets must be entered again.
     addresses: ClassVar[frozenset[str]] = frozenset({"url"})
+
+    @classmethod
+    def get_connection_schema(cls) -> Mapping[str, Any]:
+        """JSON Schema with a title for each field; secrets are `writeOnly` (A2.1)."""
+        schema: Mapping[str, Any] = json.loads(json.dumps(cls.model_json_schema(), allow_nan=False))
+        return schema
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +145,16 @@ class ScannedChunks:
     chunks: Sequence[HeldChunk]
     #: Leads to those that follow; None at the end.
     after: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankedText:
+    """One of the texts that were asked about."""
+
+    #: Its place among them, from 0.
+    index: int
+    #: As the model gives it; larger is better.
+    score: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,3 +247,10 @@ class Provider(Protocol):
 
         Fewer than `limit` only when fewer pass the filter. Raises InvalidInput for another dimension.
         """
+
+
+class RerankingProvider(Provider, Protocol):
+    """One that can also put texts in order (`Capability.RERANKING`)."""
+
+    def rerank(self, *, query: str, texts: Sequence[str], top_k: int | None) -> Sequence[RankedText]:
+        """The best first: all of them, or the `top_k` best. Raises Unavailable where no model is loaded there."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from django.db import connection as database
 from django.db import transaction
@@ -14,7 +14,7 @@ from connections_app.models import Connection
 from connections_app.opening import opened
 from connections_app.services import get_connection
 from core_app.ports import DistanceName, Vectors
-from core_app.providers import HeldChunk, HeldCollection, Provider
+from core_app.providers import HeldChunk, HeldCollection, Provider, RankedText, RerankingProvider
 from core_app.where import Where
 
 
@@ -103,6 +103,13 @@ def empty(*, service: str, name: str) -> int:
         deleted = provider.empty(name=name)
     _note("service.collection_emptied", connection, name, {"count": deleted})
     return deleted
+
+
+def rerank(*, service: str, query: str, texts: Sequence[str], top_k: int | None) -> Sequence[RankedText]:
+    """Texts, best first. Raises InvalidInput where the provider puts nothing in order."""
+    with provider_of(service=service) as provider:
+        # What does not declare it is refused there, before the call.
+        return cast("RerankingProvider", provider).rerank(query=query, texts=texts, top_k=top_k)
 
 
 def _note(action: str, connection: Connection, name: str, after: Mapping[str, Any] | None = None) -> None:

@@ -29,6 +29,9 @@ CHAT_MODELS = {
     "anthropic": "inference_app.chat.anthropic_chat.AnthropicChat",
 }
 
+#: The built-in store as a provider, with its name among them: it is always there, and no connection leads to it.
+BUILT_IN_PROVIDER = ("pgvector", "gateway_app.here.PgVectorProvider")
+
 #: Vector systems that a connection can name: the class, and the extra that brings its client (none: empty).
 PROVIDERS = {
     "remote": ("connections_app.providers.remote.RemoteProvider", ""),

@@ -47,6 +47,15 @@ def _either(name: str, *serializers: Any) -> PolymorphicProxySerializer:
     )
 
 
+REQUEST = _either("AnyRerank", RerankSerializer, TeiRerankSerializer)
+RESPONSES: dict[int, Any] = {
+    200: _either("AnyRerankResponse", RerankResponseSerializer, TeiRankSerializer(many=True)),
+    **dict.fromkeys((400, 413, 503), _either("AnyRerankError", ErrorSerializer, TeiErrorSerializer)),
+    **dict.fromkeys((401, 403, 415, 500), ErrorSerializer),
+    **dict.fromkeys((422, 424, 429), TeiErrorSerializer),
+}
+
+
 class RerankView(ApiView):
     """Texts in order of how well they answer a query (A13); a body with `texts` is answered as TEI does.
 
@@ -60,13 +69,8 @@ class RerankView(ApiView):
         operation_id="rerank",
         summary="Put texts in order",
         tags=["rerank"],
-        request=_either("AnyRerank", RerankSerializer, TeiRerankSerializer),
-        responses={
-            200: _either("AnyRerankResponse", RerankResponseSerializer, TeiRankSerializer(many=True)),
-            **dict.fromkeys((400, 413, 503), _either("AnyRerankError", ErrorSerializer, TeiErrorSerializer)),
-            **dict.fromkeys((401, 403, 415, 500), ErrorSerializer),
-            **dict.fromkeys((422, 424, 429), TeiErrorSerializer),
-        },
+        request=REQUEST,
+        responses=RESPONSES,
     )
     def post(self, request: Request) -> Response:
         if is_for_tei(request.data):

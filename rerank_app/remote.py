@@ -6,13 +6,13 @@ It never raises for what the service does: an answer in the order of before is w
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 from core_app.far_side import FarSide, FarSideError
+from core_app.reranking import rerank_body, scores_of, sendable
 from rerank_app.fields import MOST_DOCUMENTS
 
 logger = logging.getLogger(__name__)
@@ -99,13 +99,8 @@ class RemoteReranker:
 
     def _scores(self, query: str, documents: Mapping[str, Document], top_k: int | None) -> dict[str, float]:
         """By id, of all of them or of the `top_k` best; as many as one request may have. Raises FarSideError."""
-        body: dict[str, Any] = {
-            "query": _clean(query),
-            "documents": [{"id": key, "text": _text(one)} for key, one in documents.items()],
-        }
-        if top_k is not None:
-            body["top_k"] = top_k
-        return _scores_of(self._asked("POST", "/rerank", body), documents, top_k)
+        body = rerank_body(query=query, texts={key: _text(one) for key, one in documents.items()}, top_k=top_k)
+        return scores_of(self._asked("POST", "/rerank", body), documents, top_k)
 
     def _is_ready(self) -> bool:
         health = self._health
@@ -169,45 +164,11 @@ def _own_id(document: Document) -> str:
     own = document.get("id")
     if isinstance(own, int) and not isinstance(own, bool) and own.bit_length() < 1000:
         own = str(own)
-    return own if isinstance(own, str) and len(own) <= _LONGEST_ID and own == _clean(own) else ""
+    return own if isinstance(own, str) and len(own) <= _LONGEST_ID and own == sendable(own) else ""
 
 
 def _text(document: Document) -> str:
     text = document.get("text")
     if not isinstance(text, str):
         text = document.get("content")
-    return _clean(text) if isinstance(text, str) else ""
-
-
-def _clean(text: str) -> str:
-    """Without what a request cannot hold; one such character must not cost the order."""
-    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
-
-
-def _scores_of(answer: Mapping[str, Any], documents: Mapping[str, Document], top_k: int | None) -> dict[str, float]:
-    """By id. Raises FarSideError unless the answer gives each document that was to come back once, with a number."""
-    reranked = answer.get("reranked")
-    if not isinstance(reranked, list):
-        raise FarSideError("the answer has no list 'reranked'")
-    scores: dict[str, float] = {}
-    for one in reranked:
-        key = one.get("id") if isinstance(one, dict) else None
-        if not isinstance(key, str) or key not in documents:
-            raise FarSideError("the answer has an id that was not sent")
-        if key in scores:
-            raise FarSideError("the answer has an id twice")
-        scores[key] = _number(one.get("score"))
-    if len(scores) != min(len(documents), len(documents) if top_k is None else top_k):
-        raise FarSideError(f"the answer has {len(scores)} of {len(documents)} documents")
-    return scores
-
-
-def _number(value: object) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if math.isfinite(number):
-            return number
-    raise FarSideError("the answer has a score that is no number")
+    return text if isinstance(text, str) else ""

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar
 from urllib.parse import quote, urlsplit
 
-import numpy as np
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 from pydantic import Field, SecretStr, field_validator
 
+from connections_app.providers.remote_answers import (
+    chunk_of,
+    collection_of,
+    integer_in,
+    near_of,
+    object_in,
+    objects_in,
+)
 from core_app.errors import Conflict, FarSideFailed, FarSideSlow, InvalidInput, NotFound, RagsiteError, Unavailable
 from core_app.far_side import FarSide, FarSideError
 from core_app.names import is_collection_name
@@ -29,15 +34,18 @@ from core_app.providers import (
     HeldValues,
     NearChunk,
     ProviderHealth,
+    RankedText,
     ScannedChunks,
 )
+from core_app.reranking import rerank_body, scores_of
 from core_app.where import Where, written
 
 #: A thousand chunks with vectors of 4,000 numbers.
 _LARGEST_ANSWER = 128 * 1024 * 1024
 _HEALTH_SECONDS = 5.0
-_DISTANCES = ("cosine", "l2", "ip")
 _DETAILS = ("version", "collections", "storage_bytes", "cross_encoder")
+#: As Ragsite calls it; others that speak its calls have a sentence alone.
+_NO_MODEL = "cross_encoder_not_loaded"
 #: What the other side says of what was asked, and not of itself, is passed on in these.
 _PASSED_ON: Mapping[int, type[RagsiteError]] = {400: InvalidInput, 404: NotFound, 409: Conflict}
 
@@ -87,6 +95,7 @@ class RemoteProvider:
             Capability.NESTED_METADATA,
             Capability.UPSERT,
             Capability.TRANSACTIONS,
+            Capability.RERANKING,
         }
     )
 
@@ -124,26 +133,26 @@ class RemoteProvider:
         answer = self._read("/collections", params)
         with _told():
             return HeldCollections(
-                collections=[_collection(one) for one in _objects(answer, "collections")],
-                total=_integer(answer, "total"),
+                collections=[collection_of(one) for one in objects_in(answer, "collections")],
+                total=integer_in(answer, "total"),
             )
 
     def get_collection(self, *, name: str) -> HeldCollection:
         answer = self._read(_at(name))
         with _told():
-            return _collection(answer)
+            return collection_of(answer)
 
     def create_collection(self, *, name: str, metadata: Mapping[str, Any], distance: DistanceName) -> HeldCollection:
         _at(name)
         answer = self._write("POST", "/collections", {"name": name, "metadata": dict(metadata), "distance": distance})
         with _told():
-            return _collection(answer)
+            return collection_of(answer)
 
     def update_metadata(self, *, name: str, metadata: Mapping[str, Any], merge: bool) -> Mapping[str, Any]:
         params = {"merge": "true"} if merge else {}
         answer = self._write("PUT", _at(name, "metadata"), {"metadata": dict(metadata)}, params)
         with _told():
-            return _object(answer, "metadata")
+            return object_in(answer, "metadata")
 
     def delete_collection(self, *, name: str) -> None:
         self._write("DELETE", _at(name))
@@ -155,7 +164,7 @@ class RemoteProvider:
         include = {"include": "embedding"} if with_embedding else {}
         answer = self._read(_at_chunk(name, chunk_id), include)
         with _told():
-            return _chunk(answer)
+            return chunk_of(answer)
 
     def change_chunk(
         self,
@@ -173,7 +182,7 @@ class RemoteProvider:
             body["embedding"] = embedding.tolist()
         answer = self._write("PATCH", _at_chunk(name, chunk_id), body)
         with _told():
-            return _chunk(answer)
+            return chunk_of(answer)
 
     def list_chunks(
         self, *, name: str, where: Where | None, limit: int, offset: int, with_embeddings: bool
@@ -186,7 +195,7 @@ class RemoteProvider:
         answer = self._read(_at(name, "documents"), params)
         with _told():
             return HeldChunks(
-                chunks=[_chunk(one) for one in _objects(answer, "documents")], total=_integer(answer, "total")
+                chunks=[chunk_of(one) for one in objects_in(answer, "documents")], total=integer_in(answer, "total")
             )
 
     def scan(self, *, name: str, after: str | None, limit: int) -> ScannedChunks:
@@ -199,8 +208,8 @@ class RemoteProvider:
             params[way] = where_to
         answer = self._read(_at(name, "documents"), params)
         with _told():
-            chunks = [_chunk(one) for one in _objects(answer, "documents")]
-            total = _integer(answer, "total")
+            chunks = [chunk_of(one) for one in objects_in(answer, "documents")]
+            total = integer_in(answer, "total")
         cursor, seen = answer.get("next_cursor"), int(params.get("offset", "0")) + len(chunks)
         following = f"cursor:{cursor}" if isinstance(cursor, str) else f"offset:{seen}"
         is_over = not chunks or ("cursor" in params and cursor is None) or ("cursor" not in params and seen >= total)
@@ -222,14 +231,14 @@ class RemoteProvider:
             body["where"] = written(where)
         answer = self._write("DELETE", _at(name, "documents"), body)
         with _told():
-            return _integer(answer, "count_deleted")
+            return integer_in(answer, "count_deleted")
 
     def empty(self, *, name: str) -> int:
         answer = self._write("DELETE", _at(name, "documents/all"))
         if "state" in answer:  # a job of the other server does it
             raise FarSideSlow("The remote server is still emptying the collection. Look again in a while.")
         with _told():
-            return _integer(answer, "count_deleted")
+            return integer_in(answer, "count_deleted")
 
     def nearest(self, *, name: str, queries: Vectors, limit: int, where: Where | None) -> Sequence[Sequence[NearChunk]]:
         is_one = len(queries) == 1
@@ -242,10 +251,19 @@ class RemoteProvider:
             lists = [answer.get("results")] if is_one else answer.get("results")
             if not isinstance(lists, list) or len(lists) != len(queries):
                 raise FarSideError("the answer has no list of results for each query")
-            found = [[_near(one) for one in _objects({"results": those}, "results")] for those in lists]
+            found = [[near_of(one) for one in objects_in({"results": those}, "results")] for those in lists]
             if any(len(those) > limit for those in found):
                 raise FarSideError("the answer has more results than were asked for")
             return found
+
+    def rerank(self, *, query: str, texts: Sequence[str], top_k: int | None) -> Sequence[RankedText]:
+        sent = {str(index): text for index, text in enumerate(texts)}
+        body = rerank_body(query=query, texts=sent, top_k=top_k)
+        with _told():
+            answer = self._far_side.ask("POST", "/rerank", body=body, is_repeatable=True)
+            scores = scores_of(answer, sent, top_k)
+        ranked = [RankedText(index=int(key), score=score) for key, score in scores.items()]
+        return sorted(ranked, key=lambda one: -one.score)
 
     def _read(self, path: str, params: Mapping[str, str] | None = None) -> Mapping[str, Any]:
         with _told():
@@ -276,6 +294,12 @@ def _ours(error: FarSideError) -> RagsiteError:
         return FarSideFailed(
             "The remote server refused the connection's API key. Check the key and what it may do.",
             code="far_side_refused",
+        )
+    if error.status == 503 and (error.code == _NO_MODEL or "cross-encoder not loaded" in error.said.lower()):
+        return Unavailable(
+            "The remote server has no cross-encoder loaded. Load one there, or use another connection.",
+            code=_NO_MODEL,
+            retry_after_seconds=60,
         )
     passed_on = _PASSED_ON.get(error.status)
     if passed_on and error.said and error.code:
@@ -308,84 +332,3 @@ def _sent(chunk: HeldChunk) -> dict[str, Any]:
         "metadata": dict(chunk.metadata),
         "embedding": chunk.embedding.tolist(),
     }
-
-
-def _collection(answer: Mapping[str, Any]) -> HeldCollection:
-    distance = answer.get("distance", "cosine")
-    if distance not in _DISTANCES:
-        raise FarSideError("the answer has a distance that is not known here")
-    key = answer.get("id")
-    return HeldCollection(
-        name=_string(answer, "name"),
-        metadata=_object(answer, "metadata"),
-        distance=cast("DistanceName", distance),
-        id=key if isinstance(key, str) else None,
-        count=None if answer.get("count") is None else _integer(answer, "count"),
-        dimension=None if answer.get("dimension") is None else _integer(answer, "dimension"),
-        created_at=_moment(answer.get("created_at")),
-        updated_at=_moment(answer.get("updated_at")),
-    )
-
-
-def _chunk(answer: Mapping[str, Any]) -> HeldChunk:
-    numbers = answer.get("embedding")
-    embedding = None
-    if isinstance(numbers, list):
-        try:
-            embedding = np.asarray(numbers, dtype=np.float32)
-        except (TypeError, ValueError):
-            raise FarSideError("the answer has an embedding that is no list of numbers") from None
-        if embedding.ndim != 1 or not np.isfinite(embedding).all():
-            raise FarSideError("the answer has an embedding that is no list of numbers")
-    return HeldChunk(
-        id=_string(answer, "id"),
-        text=_string(answer, "text"),
-        metadata=_object(answer, "metadata"),
-        embedding=embedding,
-    )
-
-
-def _near(answer: Mapping[str, Any]) -> NearChunk:
-    return NearChunk(chunk=_chunk(answer), distance=_number(answer, "distance"), score=_number(answer, "score"))
-
-
-def _moment(value: object) -> datetime | None:
-    try:
-        return datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-
-
-def _objects(answer: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    found = answer.get(key)
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise FarSideError(f"the answer has no list '{key}' of objects")
-    return found
-
-
-def _object(answer: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = answer.get(key)
-    if not isinstance(found, dict):
-        raise FarSideError(f"the answer has no object '{key}'")
-    return found
-
-
-def _string(answer: Mapping[str, Any], key: str) -> str:
-    found = answer.get(key)
-    if not isinstance(found, str):
-        raise FarSideError(f"the answer has no text '{key}'")
-    return found
-
-
-def _integer(answer: Mapping[str, Any], key: str) -> int:
-    found = answer.get(key)
-    if not isinstance(found, int) or isinstance(found, bool) or found < 0:
-        raise FarSideError(f"the answer has no number '{key}'")
-    return found
-
-
-def _number(answer: Mapping[str, Any], key: str) -> float:
-    found = answer.get(key)
-    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
-        raise FarSideError(f"the answer has no number '{key}'")
-    return float(found)

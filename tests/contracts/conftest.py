@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import runpy
+import socket
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 from pytest_django.live_server_helper import LiveServer
 
 from connections_app.providers.remote import RemoteProvider, RemoteSettings
+from connections_app.registry import built_in_store
 from core_app.ports import DistanceName
 from core_app.providers import HeldCollection, Provider
+from tests.contracts.calls import WRONG
+from tests.integration.access.conftest import keys_required  # noqa: F401 (a fixture)
+from tests.unit.docs.howto_package import make_package
 
-PROVIDERS = ["remote", "sqlite"]
+PROVIDERS = ["pgvector", "remote", "sqlite", "howto"]
+
+#: Those that have an address: how to make one that asks there, and waits for so many seconds.
+ADDRESSED: Mapping[str, Callable[[str, float], Provider]] = {
+    "remote": lambda url, seconds: RemoteProvider(RemoteSettings(url=url, timeout_seconds=seconds)),
+}
+#: Those that a service can refuse, each with a fixture `NAME_refused`: connected with wrong credentials.
+REFUSED = ["remote"]
 
 
 @pytest.fixture(params=PROVIDERS)
@@ -23,6 +37,12 @@ def provider(request: pytest.FixtureRequest) -> Iterator[Provider]:
     connected: Provider = request.getfixturevalue(f"{request.param}_provider")
     yield connected
     connected.close()
+
+
+@pytest.fixture
+def pgvector_provider() -> Provider:
+    """This server's own store."""
+    return built_in_store()
 
 
 @pytest.fixture
@@ -37,6 +57,49 @@ def sqlite_provider(tmp_path: Path, settings: Any) -> Provider:
     sqlite = pytest.importorskip("connections_app.providers.sqlite", reason="the extra `sqlite` is not installed")
     settings.DATA_DIR = tmp_path
     made: Provider = sqlite.SqliteProvider(sqlite.SqliteSettings(file="contract.db"))
+    return made
+
+
+@pytest.fixture
+def remote_refused(live_server: LiveServer, keys_required: None) -> Provider:  # noqa: F811
+    """Another Ragsite that wants a key."""
+    return RemoteProvider(RemoteSettings(url=live_server.url, api_key=SecretStr(WRONG)))
+
+
+@pytest.fixture(params=ADDRESSED)
+def unreachable(request: pytest.FixtureRequest) -> Iterator[Provider]:
+    """Connected to an address where nobody listens."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        connected = ADDRESSED[request.param](f"http://127.0.0.1:{unused.getsockname()[1]}", 1.0)
+        yield connected
+        connected.close()
+
+
+@pytest.fixture(params=ADDRESSED)
+def slow(request: pytest.FixtureRequest) -> Iterator[Provider]:
+    """Connected to somebody who listens and never answers."""
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as server:
+        connected = ADDRESSED[request.param](f"http://127.0.0.1:{server.getsockname()[1]}", 0.5)
+        yield connected
+        connected.close()
+
+
+@pytest.fixture(params=REFUSED)
+def refused(request: pytest.FixtureRequest) -> Iterator[Provider]:
+    """Connected with credentials that the service does not take; `WRONG` is among them."""
+    connected: Provider = request.getfixturevalue(f"{request.param}_refused")
+    yield connected
+    connected.close()
+
+
+@pytest.fixture
+def howto_provider(tmp_path: Path, settings: Any) -> Provider:
+    """The one that docs/howto/add-a-provider.md makes, and so `KeyValueProvider`."""
+    make_package(tmp_path)
+    found = runpy.run_path(str(tmp_path / "ragsite-folder" / "ragsite_folder.py"))
+    settings.DATA_DIR = tmp_path
+    made: Provider = found["FolderProvider"](found["FolderSettings"](folder="contract"))
     return made
 
 

@@ -102,6 +102,7 @@ VERBS = {
     ("gateway-collection-metadata", "PUT"): Verb.WRITE,
     ("gateway-metadata-values", "GET"): Verb.READ,
     ("gateway-query", "POST"): Verb.SEARCH,
+    ("gateway-rerank", "POST"): Verb.SEARCH,
     ("gateway-documents", "GET"): Verb.READ,
     ("gateway-documents", "POST"): Verb.WRITE,
     ("gateway-documents", "DELETE"): Verb.DELETE,
@@ -112,7 +113,7 @@ VERBS = {
 #: These name no collection in their address; what they show is cut to the caller's scope instead.
 LISTS = {("collections", "GET"), ("jobs", "GET"), ("gateway-collections", "GET")}
 #: These use no collection at all, so a key for any may call them.
-NO_COLLECTION = {("rerank", "POST"), ("rerank-v1", "POST"), ("rerank-v2", "POST")}
+NO_COLLECTION = {("rerank", "POST"), ("rerank-v1", "POST"), ("rerank-v2", "POST"), ("gateway-rerank", "POST")}
 #: These are about the whole server: a key for some collections may not call them.
 WHOLE_SERVER = {(name, method) for name, method in VERBS if name in {"connection", "connection-test", "attach"}}
 WHOLE_SERVER |= {("connections", "GET"), ("connections", "POST")}

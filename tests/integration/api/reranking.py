@@ -12,8 +12,9 @@ JSON = "application/json"
 def walk_reranking(client: Client) -> None:
     """Texts put in order, in each form."""
     documents = [{"id": "a", "text": "tea"}, {"id": "b", "text": "red fox"}]
-    own = client.post("/rerank", {"query": "fox", "documents": documents, "top_k": 1}, JSON).json()
-    assert [one["id"] for one in own["reranked"]] == ["b"]
+    for path in ("/rerank", "/api/rerank", "/api/rerank?service=built-in"):
+        own = client.post(path, {"query": "fox", "documents": documents, "top_k": 1}, JSON).json()
+        assert [one["id"] for one in own["reranked"]] == ["b"]
     more: dict[str, Any]
     for more in ({}, {"return_text": True, "raw_scores": True}):
         assert client.post("/rerank", {"query": "fox", "texts": ["tea", "fox"], **more}, JSON).json()[0]["index"] == 1

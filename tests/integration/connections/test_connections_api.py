@@ -41,6 +41,26 @@ def test_a_1_2_providers_are_listed(client: Client) -> None:
     assert found["remote"]["connection_schema"]["additionalProperties"] is False
 
 
+def test_a_1_2_and_a_2_2_each_says_what_it_can_do_and_how_it_is_installed(client: Client) -> None:
+    found = {one["name"]: one for one in client.get("/api/providers").json()["providers"]}
+    for one in found.values():
+        assert set(one["capability_sentences"]) == set(one["capabilities"])
+        assert all(sentence.endswith(".") for sentence in one["capability_sentences"].values())
+    assert (found["remote"]["is_installed"], found["remote"]["install_command"]) == (True, None)
+    assert found["sqlite"]["install_command"] == "script/install base sqlite"
+
+
+def test_the_built_in_store_is_listed_and_no_connection_can_be_made_of_it(client: Client) -> None:
+    found = {one["name"]: one for one in client.get("/api/providers").json()["providers"]}
+    own = found.pop("pgvector")
+    assert (own["is_built_in"], own["is_usable"], own["connection_schema"]) == (True, True, None)
+    assert {"collections", "search", "embeddings", "metadata_filtering"} <= set(own["capabilities"])
+    assert not any(one["is_built_in"] for one in found.values())
+    answer = make(client, provider="pgvector", settings={})
+    assert (answer.status_code, answer.json()["code"]) == (400, "no_connection_needed")
+    assert not Connection.objects.exists()
+
+
 def test_secrets_are_masked_in_every_answer_and_encrypted_where_they_are_kept(client: Client) -> None:
     answers = [make(client), client.get("/api/connections/far"), client.get("/api/connections")]
     assert answers[0].status_code == 201

@@ -51,6 +51,13 @@ def test_the_provider_is_chosen_first(admin_client: Client) -> None:
     assert 'name="setting_' not in text(admin_client.get(f"{LIST}add/?provider=nowhere"))
 
 
+def test_the_built_in_store_is_not_offered(admin_client: Client) -> None:
+    offered = text(admin_client.get(f"{LIST}add/"))
+    assert 'value="remote"' in offered
+    assert "pgvector" not in offered
+    assert 'name="setting_' not in text(admin_client.get(f"{LIST}add/?provider=pgvector"))
+
+
 def test_it_is_made_tested_and_shown_without_its_secrets(admin_client: Client, made: Connection) -> None:
     assert unseal(made.secrets or b"") == {"api_key": "rs_s3cret", "headers": {"X-One": "hidden"}}
     page = text(admin_client.get(f"{LIST}{made.pk}/change/"))

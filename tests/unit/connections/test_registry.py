@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -13,8 +14,10 @@ from connections_app import registry
 from connections_app.providers.remote import RemoteProvider
 from connections_app.registry import listed, provider_named
 from core_app.errors import InvalidInput, Unavailable
-from core_app.providers import ConnectionSettings
+from core_app.providers import MEANINGS, Capability, ConnectionSettings
+from gateway_app.here import PgVectorProvider
 from ragsite import wiring
+from tests.unit.docs.pages import ROOT, text
 
 
 class Lacking:
@@ -41,6 +44,10 @@ class OddCapabilities(RemoteProvider):
     capabilities = frozenset({"flying"})  # type: ignore[arg-type]
 
 
+class Boastful(PgVectorProvider):
+    capabilities = frozenset({Capability.RERANKING})
+
+
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     listed.cache_clear()
@@ -61,6 +68,13 @@ def test_a_1_2_the_built_in_ones_are_listed_with_capabilities_and_schema() -> No
     assert schema["properties"]["url"]["title"] == "Address"
     secret = schema["properties"]["api_key"]["anyOf"][0]
     assert (secret["format"], secret["writeOnly"]) == ("password", True)
+
+
+def test_a_2_1_every_setting_has_a_title_and_says_what_it_is() -> None:
+    for one in listed().values():
+        for name, field in (one.connection_schema or {}).get("properties", {}).items():
+            assert field["title"], name
+            assert field["description"].endswith("."), name
 
 
 def test_a_1_1_a_package_brings_one_by_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,9 +110,23 @@ def test_a_1_3_one_whose_settings_cannot_be_told_stops_no_other(monkeypatch: pyt
 def test_a_1_3_one_whose_client_is_missing_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     brings(monkeypatch)
     monkeypatch.setattr(wiring, "PROVIDERS", {"chroma": ("no_such_module.Provider", "no_such_module")})
-    assert "script/install base no_such_module" in listed()["chroma"].reason
+    chroma = listed()["chroma"]
+    assert "script/install base no_such_module" in chroma.reason
+    assert (chroma.is_installed, chroma.install_command) == (False, "script/install base no_such_module")
+
+
+def test_one_that_declares_reranking_can_rerank(monkeypatch: pytest.MonkeyPatch) -> None:
+    brings(monkeypatch, boastful="tests.unit.connections.test_registry:Boastful")
+    assert listed()["boastful"].reason == "The provider 'boastful' lacks rerank."
 
 
 def test_a_1_3_an_unknown_name_is_told_with_the_known_ones() -> None:
     with pytest.raises(InvalidInput, match="remote"):
         provider_named("qdrant")
+
+
+def test_a_2_2_every_capability_is_explained_in_the_docs() -> None:
+    page = text(ROOT / "docs" / "connections.md")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", page, re.M))
+    plain = {name: re.sub(r"\[(\w+)\]\([\w.]+\)", r"\1", sentence) for name, sentence in rows.items()}
+    assert {capability: plain.get(capability) for capability in Capability} == dict(MEANINGS)
