@@ -124,7 +124,7 @@ def scan_chunks(*, collection_name: str, cursor: str | None = None, limit: int =
     """
     after = 0 if cursor is None else _position(cursor)
     with snapshot():
-        collection = get_collection(name=collection_name)
+        collection = get_held(name=collection_name)
         given = {"collection_id": collection.pk, "after": after, "limit": limit, "offset": 0}
         rows = _rows("list_chunks", condition(None).sql, given)
         embeddings = vectors_of(collection=collection, chunk_ids=[row[0] for row in rows])

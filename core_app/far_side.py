@@ -96,16 +96,32 @@ class FarSide:
 
         Tried up to three times where `is_repeatable`: where asking twice changes nothing more than asking once.
         """
+        answer = self.ask_any(method, path, body=body, params=params, seconds=seconds, is_repeatable=is_repeatable)
+        if not isinstance(answer, dict):
+            raise FarSideError("the answer is no JSON object")
+        return answer
+
+    def ask_any(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Mapping[str, Any] | None = None,
+        params: Mapping[str, str] | None = None,
+        seconds: float | None = None,
+        is_repeatable: bool,
+    ) -> Any:
+        """The same of a server that does not always answer an object."""
         bound = self._timeout_seconds if seconds is None else min(seconds, self._timeout_seconds)
 
-        def once() -> Mapping[str, Any]:
+        def once() -> Any:
             return _run(self._ask(method, path, body, params, bound))
 
         return with_retry(lambda _: once(), seconds=MOST_TRIES * bound) if is_repeatable else once()
 
     async def _ask(
         self, method: str, path: str, body: Mapping[str, Any] | None, params: Mapping[str, str] | None, seconds: float
-    ) -> Mapping[str, Any]:
+    ) -> Any:
         deadline = time.monotonic() + seconds
         # What is compressed could be of any size when it is not.
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
@@ -130,7 +146,7 @@ class FarSide:
             raise FarSideError(f"the request could not be made ({type(error).__name__})") from None
         if not response.is_success:
             raise _refusal(response, content)
-        return _json_object(content)
+        return _json(content)
 
     async def _bounded(self, response: httpx.Response, deadline: float) -> bytes:
         """The body. Raises FarSideError where it is too large, too slow, or compressed."""
@@ -170,22 +186,20 @@ def _run(work: Coroutine[Any, Any, Result]) -> Result:
     return asyncio.run_coroutine_threadsafe(work, _loop.running()).result()
 
 
-def _json_object(content: bytes) -> Mapping[str, Any]:
+def _json(content: bytes) -> Any:
     try:
-        value = json.loads(content)
+        return json.loads(content)
     except (ValueError, RecursionError):
         raise FarSideError("the answer is not JSON") from None
-    if not isinstance(value, dict):
-        raise FarSideError("the answer is no JSON object")
-    return value
 
 
 def _refusal(response: httpx.Response, content: bytes) -> FarSideError:
     """What the server says of itself is quoted in one short line."""
     said: Mapping[str, Any] = {}
     with suppress(FarSideError):
-        said = _json_object(content)
-    detail = _line(str(said.get("detail") or ""))
+        found = _json(content)
+        said = found if isinstance(found, dict) else {}
+    detail = _line(str(said.get("detail") or said.get("message") or ""))
     code = _line(str(said.get("code") or ""))
     asked = response.headers.get("Retry-After", "")
     wait_seconds = float(asked) if asked.isascii() and asked.isdigit() and len(asked) < 10 else 0.0

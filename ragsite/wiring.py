@@ -35,5 +35,6 @@ BUILT_IN_PROVIDER = ("pgvector", "gateway_app.here.PgVectorProvider")
 #: Vector systems that a connection can name: the class, and the extra that brings its client (none: empty).
 PROVIDERS = {
     "remote": ("connections_app.providers.remote.RemoteProvider", ""),
+    "chroma": ("connections_app.providers.chroma.ChromaProvider", "chroma"),
     "sqlite": ("connections_app.providers.sqlite.SqliteProvider", "sqlite"),
 }

@@ -13,22 +13,26 @@ import pytest
 from pydantic import SecretStr
 from pytest_django.live_server_helper import LiveServer
 
+from connections_app.providers.chroma import ChromaProvider
+from connections_app.providers.chroma_settings import ChromaSettings
 from connections_app.providers.remote import RemoteProvider, RemoteSettings
 from connections_app.registry import built_in_store
 from core_app.ports import DistanceName
 from core_app.providers import HeldCollection, Provider
 from tests.contracts.calls import WRONG
+from tests.contracts.chroma import refusing, running_chroma
 from tests.integration.access.conftest import keys_required  # noqa: F401 (a fixture)
 from tests.unit.docs.howto_package import make_package
 
-PROVIDERS = ["pgvector", "remote", "sqlite", "howto"]
+PROVIDERS = ["pgvector", "remote", "sqlite", "chroma_folder", "chroma_server", "howto"]
 
 #: Those that have an address: how to make one that asks there, and waits for so many seconds.
 ADDRESSED: Mapping[str, Callable[[str, float], Provider]] = {
     "remote": lambda url, seconds: RemoteProvider(RemoteSettings(url=url, timeout_seconds=seconds)),
+    "chroma_server": lambda url, seconds: ChromaProvider(ChromaSettings(url=url, timeout_seconds=seconds)),
 }
 #: Those that a service can refuse, each with a fixture `NAME_refused`: connected with wrong credentials.
-REFUSED = ["remote"]
+REFUSED = ["remote", "chroma_server"]
 
 
 @pytest.fixture(params=PROVIDERS)
@@ -58,6 +62,33 @@ def sqlite_provider(tmp_path: Path, settings: Any) -> Provider:
     settings.DATA_DIR = tmp_path
     made: Provider = sqlite.SqliteProvider(sqlite.SqliteSettings(file="contract.db"))
     return made
+
+
+@pytest.fixture
+def chroma_folder_provider(tmp_path: Path, settings: Any) -> Provider:
+    """A folder of its own, opened in this process."""
+    settings.DATA_DIR = tmp_path
+    return ChromaProvider(ChromaSettings(folder="contract"))
+
+
+@pytest.fixture(scope="session")
+def chroma_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Chroma server of its own."""
+    with running_chroma(tmp_path_factory.mktemp("chroma")) as address:
+        yield address
+
+
+@pytest.fixture
+def chroma_server_provider(chroma_address: str) -> Provider:
+    """A Chroma server, over HTTP."""
+    return ChromaProvider(ChromaSettings(url=chroma_address))
+
+
+@pytest.fixture
+def chroma_server_refused() -> Iterator[Provider]:
+    """Something in front of a Chroma server that wants a key."""
+    with refusing() as address:
+        yield ChromaProvider(ChromaSettings(url=address, api_key=SecretStr(WRONG)))
 
 
 @pytest.fixture

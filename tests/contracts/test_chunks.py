@@ -134,7 +134,9 @@ def test_metadata_stay_as_they_are(provider: Provider, collection: Collections, 
     # A large real number without a fraction may come back as a whole one.
     read = {key: float(value) if type(metadata[key]) is float else value for key, value in found.items()}
     assert is_same_json(read, metadata)
-    assert [type(value) is bool for value in found.values()] == [type(value) is bool for value in metadata.values()]
+    assert {key: type(value) is bool for key, value in found.items()} == {
+        key: type(value) is bool for key, value in metadata.items()
+    }
 
 
 @pytest.mark.parametrize(
