@@ -17,11 +17,13 @@ from gateway_app.documents_api import (
     GatewayMetadataValuesView,
     GatewayQueryView,
 )
+from gateway_app.placement_api import PlacementView
 from gateway_app.rerank_api import GatewayRerankView
 
 _ONE = "api/collections/<str:name>"
 
 urlpatterns = [
+    path("api/rag/collections/<str:name>/placement", PlacementView.as_view(), name="placement"),
     path("api/connections/<str:connection>/attach", AttachView.as_view(), name="attach"),
     path("api/rerank", GatewayRerankView.as_view(), name="gateway-rerank"),
     path("api/collections", GatewayCollectionsView.as_view(), name="gateway-collections"),

@@ -15,7 +15,7 @@ from django.db import transaction
 
 from access_app.audit import record
 from collections_app.models import Collection
-from collections_app.selectors import get_held
+from collections_app.selectors import get_collection, get_held
 from collections_app.services import CollectionGone, lock_collection, space_of
 from core_app.errors import Conflict, FarSideFailed, FarSideSlow, RagsiteError, Unavailable
 from core_app.wiring import mover, store
@@ -55,6 +55,12 @@ def start_move(*, name: str, service: str, name_there: str = "") -> Job:
         request(job=job)
         record("job.submitted", job, collection=collection.name, after={"kind": job.kind, **options})
     return job
+
+
+def moving_job(*, name: str) -> Job | None:
+    """The job that moves a collection, while it is on its way. Raises NotFound."""
+    collection = get_collection(name=name)
+    return Job.objects.filter(kind=Job.Kind.MOVE, collection_id=collection.pk, finished_at__isnull=True).first()
 
 
 def run(lease: Lease, heartbeat: Heartbeat) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
-
 from django.db import IntegrityError, connection, transaction
 
 from access_app.audit import record
@@ -25,42 +22,6 @@ from stores_app.transfer import ROOM
 CONNECTED = "connected"
 #: What a system must be able to do for a collection to be searched there.
 _NEEDED = (Capability.COLLECTIONS, Capability.SEARCH, Capability.UPSERT)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Described:
-    """Where a collection is searched, or about to be, for people and programs."""
-
-    service: str
-    name_there: str
-    state: str
-    #: Changes that were not sent yet, and chunks that the other system does not take.
-    waiting: int
-    refused: int
-    #: Why the last changes could not be sent, or the first chunk was refused; empty where all is well.
-    problem: str
-    delivered_at: datetime | None
-
-
-def describe_placements(*, collection: Collection) -> list[Described]:
-    """The placements of a collection: the one that is searched first."""
-    placements = Placement.objects.select_related("connection").filter(collection=collection).order_by("-state")
-    return [_described(placement) for placement in placements]
-
-
-def _described(placement: Placement) -> Described:
-    waiting = Outgoing.objects.filter(placement=placement)
-    refused = waiting.exclude(refused="")
-    first = refused.order_by("pk").values_list("external_id", "refused").first()
-    return Described(
-        service=placement.connection.name,
-        name_there=placement.name_there,
-        state=placement.state,
-        waiting=waiting.filter(refused="").count(),
-        refused=refused.count(),
-        problem=placement.problem or (f"'{first[0]}' is not taken: {first[1]}" if first else ""),
-        delivered_at=placement.delivered_at,
-    )
 
 
 def begin(*, collection: Collection, service: str, name_there: str) -> Placement:

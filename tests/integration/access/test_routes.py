@@ -95,6 +95,8 @@ VERBS = {
     ("connection", "DELETE"): Verb.ADMIN,
     ("connection-test", "POST"): Verb.ADMIN,
     ("attach", "POST"): Verb.ADMIN,
+    ("placement", "GET"): Verb.READ,
+    ("placement", "PUT"): Verb.ADMIN,
     ("gateway-collections", "GET"): Verb.READ,
     ("gateway-collections", "POST"): Verb.WRITE,
     ("gateway-collection", "GET"): Verb.READ,

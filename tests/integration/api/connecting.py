@@ -23,6 +23,10 @@ def walk_connections(client: Client) -> None:
     attached = {"name": "attached", "name_there": "books"}
     assert client.post("/api/connections/filed/attach", attached, JSON).status_code == 201
     client.delete("/collections/attached")
+    client.post("/collections", {"name": "placed"}, JSON)
+    assert client.put("/api/rag/collections/placed/placement", {"service": "filed"}, JSON).status_code == 202
+    assert client.get("/api/rag/collections/placed/placement").json()["moving_to"]["service"] == "filed"
+    client.delete("/collections/placed")
     client.delete("/api/collections/books?service=filed")
     client.delete("/api/connections/filed")
     client.delete("/api/connections/far")
