@@ -28,6 +28,7 @@ from console_app.forms import CollectionForm, LanguageForm, TypedNameForm
 from console_app.home_parts import home_urls
 from console_app.pages import Action
 from console_app.permissions import may, require
+from console_app.placement_admin import PlacementPages
 from console_app.progress import progress_of
 from console_app.query import QueryPage, asker_of, run_query
 from console_app.reached import names_for
@@ -40,6 +41,7 @@ from ingest_app.rechunking import chunking_of
 from ingest_app.rewording import LanguageState, language_state, set_language
 from ingest_app.services import empty_collection, preview_emptying
 from search_app.capabilities import capabilities
+from stores_app.whereabouts import whereabouts
 
 JOBS_SHOWN = 5
 #: A person is shown the page of the job, where it has not ended by then.
@@ -47,7 +49,7 @@ PATIENCE_SECONDS = 1.5
 
 
 @admin.register(Collection)
-class CollectionAdmin(ExchangePages, FilterPages):
+class CollectionAdmin(ExchangePages, FilterPages, PlacementPages):
     list_display = ("name", "documents", "chunks", "embedding", "changed")
     list_display_links = ("name",)
     search_fields = ("name",)
@@ -170,6 +172,7 @@ class CollectionAdmin(ExchangePages, FilterPages):
             counted=counted,
             form=form,
             summary=summary_of(counted),
+            placed=whereabouts(name=row.name).searched,
             chunking=chunking_of(row),
             can=capabilities(row),
             description=description_of(row),

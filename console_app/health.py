@@ -11,11 +11,14 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from collections_app.health import check_database, check_stores
+from collections_app.models import Collection
 from connections_app.health import check_connections
 from connections_app.models import Connection
 from console_app.permissions import may
 from core_app.health import MODEL_CHECKS, Check, State
 from ingest_app.health import check_broker_and_workers, check_queue
+from stores_app import whereabouts
+from stores_app.whereabouts import Described
 
 NAMES: dict[str, str | Promise] = {
     "database": _("Database"),
@@ -74,6 +77,8 @@ def health_rows(request: HttpRequest) -> list[HealthRow]:
     rows = [_row(request, check) for check in [*checks, *check_broker_and_workers()]]
     if may(request.user, "view_connections", Connection()):
         rows += [_connection_row(connection, check) for connection, check in check_connections()]
+    troubled = [(row, place) for row, place in whereabouts.troubled() if may(request.user, "view_collections", row)]
+    rows += [_placement_row(collection, place) for collection, place in troubled]
     return in_order(rows)
 
 
@@ -89,6 +94,18 @@ def _connection_row(connection: Connection, check: Check) -> HealthRow:
         word=str(WORDS[check.state]),
         tone=TONES[check.state],
         url=reverse("admin:connections_connection_change", args=[connection.pk]),
+    )
+
+
+def _placement_row(collection: Collection, place: Described) -> HealthRow:
+    """Searches find everything all the same: they look here for what was not sent."""
+    check = Check(part="placement", state=State.DEGRADED, says=place.problem, docs="howto/move-a-collection.md")
+    return HealthRow(
+        check=check,
+        name=_("Changes of %(name)s for %(service)s") % {"name": collection.name, "service": place.service},
+        word=str(WORDS[check.state]),
+        tone=TONES[check.state],
+        url=reverse("admin:collections_collection_placement", args=[collection.pk]),
     )
 
 

@@ -38,6 +38,11 @@ ABILITIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "collections.view_document",
             "collections.view_chunk",
         ),
+        "move_collections": (
+            "collections.view_collection",
+            "collections.change_collection",
+            "connections.view_connection",
+        ),
         "export_collections": ("collections.view_collection", "collections.view_document", "collections.view_chunk"),
         "import_collections": (
             "collections.view_collection",

@@ -12,6 +12,7 @@ from django.utils.translation import ngettext, pgettext
 
 from console_app.templatetags.console import thousands
 from ingest_app.models import Item, Job
+from ingest_app.move_jobs import HERE
 from ingest_app.selectors import ItemTotals, JobReport
 
 #: django-unfold's label variants.
@@ -79,6 +80,8 @@ def _cancelled_whole(job: Job) -> str:
         return _("Cancelled: nothing was deleted.")
     if job.kind == Job.Kind.COPY:
         return _("Cancelled: nothing is left of the copy.")
+    if job.kind == Job.Kind.MOVE:
+        return _("Cancelled: the collection is searched where it was.")
     if job.kind == Job.Kind.IMPORT:
         stored = (job.result or {}).get("stored", 0)
         return _("Cancelled. Chunks that were stored by then, and stay: %(count)s.") % {"count": thousands(stored)}
@@ -98,6 +101,12 @@ def _outcome(job: Job) -> str:
             "Chunks stored: %(stored)s; there already: %(unchanged)s; removed: %(removed)s. Documents in the file: "
             "%(documents)s."
         ) % {word: thousands(result.get(word, 0)) for word in words}
+    if job.kind == Job.Kind.MOVE:
+        service = result.get("service", "")
+        if service == HERE:
+            return _("The collection is searched by this server.")
+        values = {"count": thousands(result.get("chunks", 0)), "service": f"\u2068{service}\u2069"}
+        return _("The collection is searched at '%(service)s'. Chunks compared: %(count)s.") % values
     if job.kind == Job.Kind.EMPTY:
         return _("Chunks deleted: %(count)s.") % {"count": thousands(result.get("count_deleted", 0))}
     if job.kind == Job.Kind.INDEX:

@@ -30,7 +30,8 @@ def begin(*, collection: Collection, service: str, name_there: str) -> Placement
     Where that was begun before, it goes on. Raises NotFound for the connection, InvalidInput for one that cannot do
     it, Conflict where it is searched there already, or another collection is.
     """
-    to = _fitting(service)
+    to = get_connection(name=service)
+    check_fitting(to)
     if not is_collection_name(name_there):
         raise InvalidInput(f"'{name_there[:100]}' is no name of a collection.", code="invalid_name")
     placements = {one.state: one for one in Placement.objects.filter(collection=collection)}
@@ -55,15 +56,14 @@ def begin(*, collection: Collection, service: str, name_there: str) -> Placement
     return made
 
 
-def _fitting(service: str) -> Connection:
-    to = get_connection(name=service)
+def check_fitting(to: Connection) -> None:
+    """Raise InvalidInput where no collection can be searched at a connection, Unavailable where nothing works there."""
     lacking = [one for one in _NEEDED if one not in provider_named(to.provider).capabilities]
     if lacking:
         raise InvalidInput(
             f"No collection can be searched at '{to.name}': its provider lacks {', '.join(lacking)}.",
             code="not_supported",
         )
-    return to
 
 
 def _mark_all(collection: Collection, placement: Placement) -> None:
