@@ -63,9 +63,9 @@ def check_fetch(*, name: str, service: str, name_there: str = "", model: str = "
 def start_fetch(*, name: str, service: str, name_there: str = "", model: str = "", may_create: bool = True) -> Job:
     """Have a collection of a connection copied into a new or an existing one; the job that does it.
 
-    `name_there` is its name there, the same by default; `model` is empty or `SERVER`. Raises NotFound for connection and
-    collection, Conflict where dimension, distance or model do not fit or another import is on its way, InvalidInput,
-    and what the provider raises.
+    `name_there` is its name there, the same by default; `model` is empty or `SERVER`. Raises NotFound for connection
+    and collection, Conflict where dimension, distance or model do not fit or another import is on its way,
+    InvalidInput, and what the provider raises.
     """
     connection = get_connection(name=service)
     if not may_create:

@@ -69,8 +69,8 @@ def looked_at(
 ) -> Batch | None:
     """Those of the chunks that can be held; `fetched` is told of the others. None where there are none.
 
-    Without a `model` the first vector says the dimension. Where it `fills`, the server embeds what has no vector; unless
-    it `makes` them, those are only counted. Raises ModelFailed.
+    Without a `model` the first vector says the dimension. Where it `fills`, the server embeds what has no vector;
+    unless it `makes` them, those are only counted. Raises ModelFailed.
     """
     given = {chunk.id: chunk for chunk in chunks}
     fetched.chunks += len(given)

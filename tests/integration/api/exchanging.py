@@ -19,3 +19,5 @@ def walk_exchange(client: Client) -> None:
     )
     bad = client.generic("POST", f"{there}&dry_run=true", lines.replace(b'"text":', b'"tex":'), "application/x-ndjson")
     assert "unknown field" in bad.json()["refusals"][0]["reason"]
+    there = "/api/rag/collections/fetched/import/connection?create=true"
+    assert client.post(there, {"connection": "nowhere"}, "application/json").status_code == 404

@@ -1,4 +1,4 @@
-"""Collections that another program holds come here by a job: batches, a place to go on from, a comparison at the end."""
+"""Collections that another program holds come here by a job: batches, a place to go on from, a last comparison."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
 
 from collections_app.models import Chunk, Collection
 from collections_app.services import create_collection
@@ -23,7 +25,7 @@ from ingest_app.fetch_jobs import check_fetch, start_fetch
 from ingest_app.models import Job
 from ingest_app.steering import cancel_job, retry_job
 from ingest_app.work import run_job
-from tests.integration.ingest.filling import WorkerDied, expire, fill, never, work_off
+from tests.integration.ingest.filling import JSON, WorkerDied, expire, fill, never, work_off
 
 pytestmark = pytest.mark.django_db(transaction=True)
 COUNT = 30
@@ -167,3 +169,25 @@ def test_there_is_one_import_at_a_time() -> None:
     start_fetch(name="copy", service="theirs", name_there="tea")
     with pytest.raises(Conflict, match="on its way"):
         start_fetch(name="copy", service="theirs", name_there="tea")
+
+
+def test_the_api_counts_first_and_answers_with_a_job(client: Client) -> None:
+    there, body = "/api/rag/collections/copy/import/connection", {"connection": "theirs", "name_there": "tea"}
+    assert client.post(there, body, JSON).status_code == 404
+    checked = client.post(f"{there}?dry_run=true&create=true", body, JSON).json()
+    assert (checked["status"], checked["is_new"], checked["chunks"], checked["dimension"]) == ("checked", True, 30, 3)
+    answer = client.post(f"{there}?create=true", body, JSON)
+    assert (answer.status_code, answer.json()["kind"]) == (202, "import")
+    assert work_off(Job.objects.get()).state == Job.State.SUCCEEDED
+    assert client.post(there, {"connection": "nowhere"}, JSON).json()["code"] == "connection_not_found"
+    assert client.post(there, {**body, "model": "x"}, JSON).json()["code"] == "invalid"
+
+
+def test_the_command_counts_copies_and_says_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["copy", "--from-service", "theirs", "--name-there", "tea"]
+    call_command("import_collection", *given, "--dry-run")
+    assert "Chunks there: 30" in capsys.readouterr().out
+    call_command("import_collection", *given)
+    assert "30 stored, 0 unchanged" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="alone"):
+        call_command("import_collection", "file", *given)
