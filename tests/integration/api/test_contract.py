@@ -137,6 +137,7 @@ def test_what_is_missing_is_documented(checked: ContractClient, contract: Contra
     bodies["filter-preview"] = bodies["filter"] = {"where": {"n": 1}}
     bodies["ingest"] = {"documents": [{"source": "a", "text": "b"}]}
     bodies["connection"] = {"name": "near"}
+    bodies["collection-fetch"] = {"connection": "nowhere"}
     bodies |= {f"gateway-{name}": bodies[name] for name in ("collection-metadata", "documents", "document", "query")}
     for route, method in CALLS:
         if not route.parameters:
