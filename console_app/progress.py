@@ -100,11 +100,11 @@ def _outcome(job: Job) -> str:
         values = {"count": thousands(result.get("chunks", 0)), "name": name}
         return _("The copy is called '%(name)s'. Its chunks: %(count)s.") % values
     if job.is_fetch:
-        words = ("stored", "unchanged", "refused")
+        counts = ("stored", "unchanged", "refused")
         return _(
             "Chunks stored: %(stored)s; there already: %(unchanged)s; not stored, because they cannot be held here: "
             "%(refused)s. What is here was compared with what is there."
-        ) % {word: thousands(result.get(word, 0)) for word in words} + _first_refusal(result)
+        ) % {word: thousands(result.get(word, 0)) for word in counts} + _first_refusal(result)
     if job.kind == Job.Kind.IMPORT:
         words = ("stored", "unchanged", "removed", "documents")
         return _(

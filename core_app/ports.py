@@ -259,16 +259,6 @@ class Prepared(Protocol):
         """Wait for the end where that takes seconds: the caller is about to lock the collection."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class JudgedQuery:
-    """A query and what people judged of it."""
-
-    id: str
-    text: str
-    #: By the id of the chunk; above 0 it is relevant.
-    grades: Mapping[str, int]
-
-
 class Mover(Protocol):
     """Brings collections to where connections lead, to be searched there."""
 

@@ -14,7 +14,8 @@ from django.utils.module_loading import import_string
 from core_app.config import AppSettings
 from core_app.config_loading import LoadedSettings
 from core_app.errors import InvalidInput
-from core_app.ports import ChatModel, Embedder, JudgedQuery, Mover, PairScorer, Store
+from core_app.judged import JudgedQuery
+from core_app.ports import ChatModel, Embedder, Mover, PairScorer, Store
 
 
 def app_settings() -> AppSettings:

@@ -22,7 +22,7 @@ from collections_app.exporting import CHUNKS_AT_A_TIME, FORMAT
 from collections_app.models import Chunk
 from collections_app.selectors import get_collection
 from core_app.errors import InvalidInput, RagsiteError
-from core_app.ports import JudgedQuery
+from core_app.judged import JudgedQuery
 from core_app.snapshot import snapshot
 from core_app.wiring import judged_queries, save_judged_query
 from ingest_app.exchange_lines import lines_of, read_line

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from collections_app.models import Chunk
 from core_app.errors import InvalidInput
-from core_app.ports import JudgedQuery
+from core_app.judged import JudgedQuery
 from search_app.judging import Judged
 from search_app.testcases import HIGHEST_GRADE, list_cases, save_case
 
