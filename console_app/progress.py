@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -88,6 +89,12 @@ def _cancelled_whole(job: Job) -> str:
     return _("Cancelled.")
 
 
+def _first_refusal(result: Mapping[str, Any]) -> str:
+    """Of chunks that an import could not hold: which, and why, in the words of whoever refused it."""
+    refusals = result.get("refusals") or []
+    return f" \u2068{refusals[0]['id']}: {refusals[0]['reason']}\u2069" if refusals else ""
+
+
 def _outcome(job: Job) -> str:
     result = job.result or {}
     if job.kind == Job.Kind.COPY:
@@ -95,6 +102,12 @@ def _outcome(job: Job) -> str:
         name = f"\u2068{(job.options or {}).get('name', '')}\u2069"
         values = {"count": thousands(result.get("chunks", 0)), "name": name}
         return _("The copy is called '%(name)s'. Its chunks: %(count)s.") % values
+    if job.is_fetch:
+        counts = ("stored", "unchanged", "refused")
+        return _(
+            "Chunks stored: %(stored)s; there already: %(unchanged)s; not stored, because they cannot be held here: "
+            "%(refused)s. What is here was compared with what is there."
+        ) % {word: thousands(result.get(word, 0)) for word in counts} + _first_refusal(result)
     if job.kind == Job.Kind.IMPORT:
         words = ("stored", "unchanged", "removed", "documents")
         return _(

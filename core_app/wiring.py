@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import cast
@@ -13,6 +14,7 @@ from django.utils.module_loading import import_string
 from core_app.config import AppSettings
 from core_app.config_loading import LoadedSettings
 from core_app.errors import InvalidInput
+from core_app.judged import JudgedQuery
 from core_app.moving import Mover
 from core_app.ports import ChatModel, Embedder, PairScorer, Store
 
@@ -75,6 +77,24 @@ def mover() -> Mover:
 def copy_test_cases(*, source_id: int, target_id: int) -> None:
     """Give a collection the test cases of another, whose copy it is, in the caller's transaction."""
     import_string(import_string(f"{settings.RAGSITE_WIRING}.TEST_CASES"))(source_id=source_id, target_id=target_id)
+
+
+def save_judged_query(*, collection_name: str, query: JudgedQuery, saved_by: str) -> None:
+    """Keep a query with its judgements as a test case of a collection, in the place of the one of that name.
+
+    Raises NotFound, InvalidInput for what cannot be judged, Conflict where the collection has as many as it may.
+    """
+    import_string(import_string(f"{settings.RAGSITE_WIRING}.SAVE_JUDGED_QUERY"))(
+        collection_name=collection_name, query=query, saved_by=saved_by
+    )
+
+
+def judged_queries(*, collection_name: str) -> Iterator[JudgedQuery]:
+    """The test cases of a collection, by name. Raises NotFound."""
+    return cast(
+        "Iterator[JudgedQuery]",
+        import_string(import_string(f"{settings.RAGSITE_WIRING}.JUDGED_QUERIES"))(collection_name=collection_name),
+    )
 
 
 @cache

@@ -189,11 +189,16 @@ def vector_of(line: ChunkLine, *, dimension: int) -> Vectors:
             f"vector: has {len(data) / 4:g} numbers of 4 bytes where the first line says {dimension}.", code=_CODE
         )
     vector = np.frombuffer(data, NUMBER).astype(np.float32)
-    wide = vector.astype(np.float64)
-    # Not a number fails the comparison, too.
-    if not float(wide @ wide) < _LARGEST_SQUARED_LENGTH:
+    if not is_storable(vector):
         raise InvalidInput("vector: has numbers that are not finite, or too large to compare.", code=_CODE)
     return vector
+
+
+def is_storable(vector: Vectors) -> bool:
+    """Whether a vector of shape (dimension,) is finite and short enough to be compared."""
+    wide = vector.astype(np.float64)
+    # Not a number fails the comparison, too.
+    return float(wide @ wide) < _LARGEST_SQUARED_LENGTH
 
 
 def _check_document(line: DocumentLine) -> None:

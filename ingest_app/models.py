@@ -177,6 +177,11 @@ class Job(models.Model):
         return f"{self.kind} {self.id}"
 
     @property
+    def is_fetch(self) -> bool:
+        """Whether it is an import that reads from a connection and not from a file."""
+        return self.kind == Job.Kind.IMPORT and "service" in (self.options or {})
+
+    @property
     def has_items(self) -> bool:
         """Whether its numbers are those of its items."""
         return self.kind in self.WITH_ITEMS

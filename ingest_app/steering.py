@@ -76,11 +76,16 @@ def can_be_retried(*, job: Job) -> bool:
     """Whether the job has ended and something of it failed or was cancelled that could still be done."""
     if job.finished_at is None:
         return False
-    if job.kind in NEVER_RETRIED:
+    if _is_never_retried(job):
         return False
     if not job.has_items:
         return job.state in (Job.State.FAILED, Job.State.CANCELLED)
     return _items_to_retry(job).exists()
+
+
+def _is_never_retried(job: Job) -> bool:
+    # Nothing of an imported file is kept, but what a connection leads to is still there.
+    return job.kind in NEVER_RETRIED and not job.is_fetch
 
 
 def retry_job(*, job: Job, ordinal: int | None = None) -> Job:
@@ -94,7 +99,7 @@ def retry_job(*, job: Job, ordinal: int | None = None) -> Job:
             job = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
             if job.finished_at is None:
                 raise Conflict("The job has not ended yet. Wait for it or cancel it first.", code="job_running")
-            if job.kind in NEVER_RETRIED:
+            if _is_never_retried(job):
                 refused = NEVER_RETRIED[job.kind]
                 raise Conflict(refused.detail, code=refused.code)
             items = _items_to_retry(job) if ordinal is None else _items_to_retry(job).filter(ordinal=ordinal)
@@ -119,7 +124,7 @@ def retry_job(*, job: Job, ordinal: int | None = None) -> Job:
 
 def retriable_items(*, job: Job, among: Sequence[Item]) -> frozenset[int]:
     """The places of those of these items that can be tried again one by one; none before the job has ended."""
-    if job.finished_at is None or job.kind in NEVER_RETRIED or not job.has_items:
+    if job.finished_at is None or _is_never_retried(job) or not job.has_items:
         return frozenset()
     places = [item.ordinal for item in among if item.state in _RETRIED]
     if not places:

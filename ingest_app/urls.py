@@ -17,6 +17,7 @@ from ingest_app.chunking_api import ChunkingPreviewView, ChunkingView
 from ingest_app.cloning_api import CloneView
 from ingest_app.connectors_api import ConnectorRunView, ConnectorsView, ConnectorView
 from ingest_app.exchange_api import ExportView, ImportView
+from ingest_app.fetch_api import FetchView
 from ingest_app.language_api import LanguageView
 
 urlpatterns = [
@@ -35,6 +36,7 @@ urlpatterns = [
     ),
     path("api/rag/collections/<str:name>/export", ExportView.as_view(), name="collection-export"),
     path("api/rag/collections/<str:name>/import", ImportView.as_view(), name="collection-import"),
+    path("api/rag/collections/<str:name>/import/connection", FetchView.as_view(), name="collection-fetch"),
     path("api/rag/collections/<str:name>/language", LanguageView.as_view(), name="language"),
     path("api/rag/collections/<str:name>/sources", SourcesView.as_view(), name="sources"),
     path("api/rag/jobs", JobsView.as_view(), name="jobs"),

@@ -15,7 +15,7 @@ from django.utils import timezone
 from access_app.acting import Door, acting
 from access_app.audit import submitter_of
 from collections_app.services import CollectionGone
-from ingest_app import copy_jobs, emptying, import_jobs, maintenance, move_jobs, rewording, syncing
+from ingest_app import copy_jobs, emptying, fetch_jobs, import_jobs, maintenance, move_jobs, rewording, syncing
 from ingest_app.dispatching import QUEUES, dispatch
 from ingest_app.item_work import NOT_THE_WORKS, ItemWork, give_back, is_lost
 from ingest_app.itemless import attempt
@@ -111,6 +111,11 @@ def _ingest(lease: Lease, heartbeat: Heartbeat) -> None:
     finish_or_wait(lease=lease)
 
 
+def _import(lease: Lease, heartbeat: Heartbeat) -> None:
+    job = Job.objects.only("kind", "options").get(pk=lease.job_id)
+    (fetch_jobs.run if job.is_fetch else import_jobs.run)(lease, heartbeat)
+
+
 def _merge_words(lease: Lease, heartbeat: Heartbeat) -> None:
     while maintenance.compact(collection_id=lease.collection_id):
         heartbeat.check()
@@ -125,7 +130,7 @@ WORK: Mapping[str, Callable[[Lease, Heartbeat], None]] = MappingProxyType(
         Job.Kind.EMPTY: partial(attempt, emptying.run),
         Job.Kind.INDEX: partial(attempt, maintenance.build_index),
         Job.Kind.RECLAIM: partial(attempt, maintenance.reclaim),
-        Job.Kind.IMPORT: partial(attempt, import_jobs.run),
+        Job.Kind.IMPORT: partial(attempt, _import),
         Job.Kind.COPY: partial(attempt, copy_jobs.run),
         Job.Kind.MOVE: partial(attempt, move_jobs.run),
     }

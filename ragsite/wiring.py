@@ -23,6 +23,10 @@ EMBEDDERS = {
 #: Copies those of one collection to its copy.
 TEST_CASES = "search_app.testcase_copying.copy_test_cases"
 
+#: Queries with judgements, as sets for measuring retrieval have them: kept as test cases, and read back.
+SAVE_JUDGED_QUERY = "search_app.testcase_exchange.save_judged_query"
+JUDGED_QUERIES = "search_app.testcase_exchange.judged_queries"
+
 CHAT_MODELS = {
     "openai": "inference_app.chat.openai_chat.OpenAiChat",
     "ollama": "inference_app.chat.openai_chat.OpenAiChat",

@@ -41,6 +41,7 @@ VERBS = {
     ("collection-clone", "POST"): Verb.WRITE,
     ("collection-export", "GET"): Verb.READ,
     ("collection-import", "POST"): Verb.WRITE,
+    ("collection-fetch", "POST"): Verb.WRITE,
     ("metadata-values", "GET"): Verb.READ,
     ("documents", "GET"): Verb.READ,
     ("documents", "POST"): Verb.WRITE,

@@ -19,3 +19,11 @@ def walk_exchange(client: Client) -> None:
     )
     bad = client.generic("POST", f"{there}&dry_run=true", lines.replace(b'"text":', b'"tex":'), "application/x-ndjson")
     assert "unknown field" in bad.json()["refusals"][0]["reason"]
+    there = "/api/rag/collections/fetched/import/connection?create=true"
+    kind = "application/json"
+    kept = {"name": "kept", "provider": "sqlite", "settings": {"file": "walk.db"}}
+    assert client.post("/api/connections", kept, kind).status_code == 201
+    client.post("/api/collections?service=kept", {"name": "held"}, kind)
+    body = {"connection": "kept", "name_there": "held"}
+    assert client.post(f"{there}&dry_run=true", body, kind).json()["chunks"] == 0
+    assert client.post(there, body, kind).status_code == 202

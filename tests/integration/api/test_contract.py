@@ -139,6 +139,7 @@ def test_what_is_missing_is_documented(checked: ContractClient, contract: Contra
     bodies["connection"] = {"name": "near"}
     bodies["placement"] = {"service": "nowhere"}
     bodies["attach"] = {"name_there": "a", "name": "b"}
+    bodies["collection-fetch"] = {"connection": "nowhere"}
     bodies |= {f"gateway-{name}": bodies[name] for name in ("collection-metadata", "documents", "document", "query")}
     for route, method in CALLS:
         if not route.parameters:
