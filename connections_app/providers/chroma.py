@@ -16,10 +16,10 @@ from django.utils.translation import gettext_noop
 
 from connections_app.finishing import distinct_values, merged
 from connections_app.providers.chroma_engine import BATCH, Engine, Found
-from connections_app.providers.chroma_reading import chunks_of, matching, nearest_of, place_after, token
+from connections_app.providers.chroma_reading import chunks_of, compared, matching, near_of, place_after, token
 from connections_app.providers.chroma_records import NAME, decoded, encoded, replacing
 from connections_app.providers.chroma_settings import ChromaSettings, engine_of
-from core_app.errors import Conflict, InvalidInput, NotFound, RagsiteError
+from core_app.errors import Conflict, FarSideFailed, InvalidInput, NotFound, RagsiteError
 from core_app.ports import DistanceName, Vectors
 from core_app.providers import (
     Capability,
@@ -38,13 +38,11 @@ from core_app.where import Where
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
 #: Begins the names that Chroma is given for those that it could not have.
 _OTHER = "ragsite-"
-#: So many vectors that a filter lets through are compared here.
-_COMPARED_HERE = 2000
 _ALL = ("metadatas", "documents", "embeddings")
 
 
 class ChromaProvider:
-    """`core_app.providers.Provider` on Chroma. Its graph finds; what it found is compared once more, exactly."""
+    """`core_app.providers.Provider` on Chroma. Its graph finds; where that gives too few, all are compared."""
 
     label: ClassVar[str] = gettext_noop("Chroma")
     settings_model: ClassVar[type[ConnectionSettings]] = ChromaSettings
@@ -61,6 +59,8 @@ class ChromaProvider:
 
     def __init__(self, settings: ChromaSettings) -> None:
         self._engine: Engine = engine_of(settings)
+        #: Collections as they were when they were searched last, by name: their ids never come back.
+        self._searched: dict[str, Found] = {}
         #: What is replaced is read first.
         self._writing = threading.RLock()
 
@@ -193,40 +193,47 @@ class ChromaProvider:
 
     def nearest(self, *, name: str, queries: Vectors, limit: int, where: Where | None) -> Sequence[Sequence[NearChunk]]:
         with _named(name):
-            found = self._found(name)
-            count = self._engine.count(found)
-            if not count or found.dimension is None:
-                return [[] for _ in queries]
-            if queries.shape[1:] != (found.dimension,):
-                raise _mismatch(found.dimension)
-            ids = None if where is None else matching(self._engine, found, where)
-            candidates = self._candidates(found, queries, limit, ids, count)
-            rows = self._by_id(found, list({one for those in candidates for one in those}), _ALL)
-        return [
-            nearest_of(query, [rows[one] for one in those if one in rows], limit, found.distance)
-            for query, those in zip(queries, candidates, strict=True)
-        ]
+            found = self._searched.get(name) or self._found(name)
+            try:
+                return self._nearest(found, queries, limit, where)
+            except (NotFound, InvalidInput):
+                # It may be another one of this name by now, or be empty and have had another dimension.
+                self._searched.pop(name, None)
+                found = self._found(name)
+                if not self._engine.count(found):
+                    return [[] for _ in queries]
+                if found.dimension is not None and queries.shape[1:] != (found.dimension,):
+                    raise _mismatch(found.dimension) from None
+                return self._nearest(found, queries, limit, where)
 
-    def _candidates(
-        self, found: Found, queries: Vectors, limit: int, ids: Sequence[str] | None, count: int
-    ) -> Sequence[Sequence[str]]:
-        """Ids for each query among which the nearest are: some more than asked for, or all where they are few."""
-        if ids is not None and len(ids) <= max(_COMPARED_HERE, limit):
-            return [ids] * len(queries)
-        most = count if ids is None else len(ids)
-        # Not bounded by their number: others may add meanwhile.
-        wanted = limit + max(10, limit // 4)
+    def _nearest(
+        self, found: Found, queries: Vectors, limit: int, where: Where | None
+    ) -> Sequence[Sequence[NearChunk]]:
+        if found.dimension is None:
+            return [[] for _ in queries]
+        if queries.shape[1:] != (found.dimension,):
+            raise _mismatch(found.dimension)
+        self._searched[_name(found)] = found
+        ids: Sequence[str] | None = None if where is None else matching(self._engine, found, where)
+        if ids is not None and not ids:
+            return [[] for _ in queries]
         try:
-            lists = self._engine.query(found, queries=queries.tolist(), count=wanted, ids=ids)
-        except RagsiteError:
+            matches = self._engine.query(found, queries=queries.tolist(), count=limit, ids=ids)
+        except FarSideFailed:
             # An id that was deleted since the filter was applied is more than Chroma can bear.
             if ids is None:
                 raise
-            lists = []
-        if len(lists) != len(queries) or any(len(those) < min(limit, most) for those in lists):
-            every = self._engine.get(found, include=()).ids if ids is None else ids
-            return [every] * len(queries)
-        return lists
+            matches = []
+        least = limit if ids is None else min(limit, len(ids))
+        if len(matches) == len(queries) and all(len(one.records.ids) >= least for one in matches):
+            return [near_of(one, found.distance) for one in matches]
+        if ids is None:
+            # Fewer than asked for: there are no more, or the graph lost some.
+            ids = self._engine.get(found, include=()).ids
+            if len(matches) == len(queries) and all(len(one.records.ids) >= min(limit, len(ids)) for one in matches):
+                return [near_of(one, found.distance) for one in matches]
+        rows = list(self._by_id(found, ids, _ALL).values())
+        return [compared(query, rows, limit, found.distance) for query in queries]
 
     def _found(self, name: str) -> Found:
         with _named(name):

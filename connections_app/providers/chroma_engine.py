@@ -34,6 +34,14 @@ class Records:
     embeddings: Sequence[Any] = field(default_factory=list)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Matches:
+    """What one query found, nearest first; distances as Chroma counts them."""
+
+    records: Records
+    distances: Sequence[float | None]
+
+
 class Engine(Protocol):
     """One Chroma. Raises NotFound, Conflict and InvalidInput, and Unavailable, FarSideFailed and FarSideSlow."""
 
@@ -83,8 +91,8 @@ class Engine(Protocol):
 
     def query(
         self, found: Found, *, queries: Sequence[Sequence[float]], count: int, ids: Sequence[str] | None
-    ) -> Sequence[Sequence[str]]:
-        """Ids for each query, nearest first."""
+    ) -> Sequence[Matches]:
+        """For each query, with texts and metadata."""
 
 
 #: How the graph of a new collection is built and searched: for nine tenths and more of the nearest.

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from connections_app.providers.chroma_engine import GRAPH, Found, Records, distance_of
+from connections_app.providers.chroma_engine import GRAPH, Found, Matches, Records, distance_of
 from core_app.errors import Conflict, FarSideFailed, InvalidInput, NotFound, Unavailable
 from core_app.ports import DistanceName
 
@@ -124,17 +124,20 @@ class ChromaFolder:
 
     def query(
         self, found: Found, *, queries: Sequence[Sequence[float]], count: int, ids: Sequence[str] | None
-    ) -> Sequence[Sequence[str]]:
+    ) -> Sequence[Matches]:
         with self._shared.reading() as api:
             answer = api._query(
                 found.id,
                 query_embeddings=list(queries),
                 n_results=count,
                 ids=None if ids is None else list(ids),
-                include=[],
+                include=["metadatas", "documents", "distances"],
             )
-        lists: Sequence[Sequence[str]] = answer["ids"]
-        return lists
+        lists = zip(answer["ids"], answer["metadatas"], answer["documents"], answer["distances"], strict=True)
+        return [
+            Matches(records=Records(ids=those, metadatas=metadatas, documents=documents), distances=distances)
+            for those, metadatas, documents, distances in lists
+        ]
 
 
 class _Shared:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from connections_app.providers.chroma_engine import Engine, Found, Records
+from connections_app.providers.chroma_engine import Engine, Found, Matches, Records
 from connections_app.providers.chroma_records import decoded, superset
 from core_app.errors import InvalidInput
 from core_app.ports import DistanceName, Vectors
@@ -56,7 +57,20 @@ def uses_text(where: Where) -> bool:
     return isinstance(where, Compare) and where.field is None
 
 
-def nearest_of(query: Vectors, chunks: Sequence[HeldChunk], limit: int, metric: DistanceName) -> list[NearChunk]:
+def near_of(matches: Matches, metric: DistanceName) -> list[NearChunk]:
+    """What a query found, with distances as we count them: Chroma squares l2, and takes an inner product from 1."""
+    found = []
+    for chunk, away in zip(chunks_of(matches.records), matches.distances, strict=True):
+        distance = 1.0 if away is None else float(away)
+        if metric == "l2":
+            distance = math.sqrt(max(distance, 0.0))
+        elif metric == "ip":
+            distance -= 1.0
+        found.append(NearChunk(chunk=chunk, distance=distance, score=similarity(distance, metric=metric)))
+    return found
+
+
+def compared(query: Vectors, chunks: Sequence[HeldChunk], limit: int, metric: DistanceName) -> list[NearChunk]:
     """The nearest of these, compared in double precision: cosine of a vector without direction is 1 away."""
     with_vector = [chunk for chunk in chunks if chunk.embedding is not None]
     if not with_vector:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
-from connections_app.providers.chroma_engine import GRAPH, Found, Records, distance_of
+from connections_app.providers.chroma_engine import GRAPH, Found, Matches, Records, distance_of
 from core_app.errors import Conflict, FarSideFailed, FarSideSlow, InvalidInput, NotFound, RagsiteError, Unavailable
 from core_app.far_side import FarSide, FarSideError
 from core_app.ports import DistanceName
@@ -105,15 +105,16 @@ class ChromaServer:
 
     def query(
         self, found: Found, *, queries: Sequence[Sequence[float]], count: int, ids: Sequence[str] | None
-    ) -> Sequence[Sequence[str]]:
-        body: dict[str, Any] = {"query_embeddings": queries, "n_results": count, "include": []}
+    ) -> Sequence[Matches]:
+        include = ["metadatas", "documents", "distances"]
+        body: dict[str, Any] = {"query_embeddings": queries, "n_results": count, "include": include}
         if ids is not None:
             body["ids"] = list(ids)
         answer = self._read("POST", f"/{found.id}/query", body)
-        lists = answer.get("ids") if isinstance(answer, dict) else None
-        if not isinstance(lists, list) or len(lists) != len(queries) or not all(map(_is_texts, lists)):
+        parts = [answer.get(key) if isinstance(answer, dict) else None for key in ("ids", *include)]
+        if not all(isinstance(part, list) and len(part) == len(queries) for part in parts):
             raise _unreadable()
-        return lists
+        return [_matches(*lists) for lists in zip(*parts, strict=True)]
 
     def _listed(self) -> Sequence[Any]:
         found = self._read("GET", "")
@@ -187,6 +188,13 @@ def _has_words(answer: Any) -> bool:
 
 def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _matches(ids: Any, metadatas: Any, documents: Any, distances: Any) -> Matches:
+    records = _records({"ids": ids, "metadatas": metadatas, "documents": documents})
+    if not isinstance(distances, list) or len(distances) != len(records.ids):
+        raise _unreadable()
+    return Matches(records=records, distances=[one if isinstance(one, int | float) else None for one in distances])
 
 
 def _records(answer: Any) -> Records:

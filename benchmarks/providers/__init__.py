@@ -1,0 +1,1 @@
+"""The same chunks through each provider."""
