@@ -152,6 +152,11 @@ class Job(models.Model):
                 condition=models.Q(kind="reword", finished_at__isnull=True),
             ),
             models.UniqueConstraint(
+                fields=("collection",),
+                name="job_one_move",
+                condition=models.Q(kind="move", finished_at__isnull=True),
+            ),
+            models.UniqueConstraint(
                 fields=("connector",), name="job_one_sync", condition=models.Q(kind="sync", finished_at__isnull=True)
             ),
             models.UniqueConstraint(

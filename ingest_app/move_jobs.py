@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
+from contextlib import suppress
 from typing import Any
 
 from django.db import transaction
@@ -41,7 +41,7 @@ def start_move(*, name: str, service: str, name_there: str = "") -> Job:
     """
     with transaction.atomic():
         collection = lock_collection(collection_id=get_held(name=name).pk)
-        if Job.objects.filter(kind=Job.Kind.MOVE, collection=collection, finished_at__isnull=True).exists():
+        if moving_job(name=collection.name) is not None:
             raise Conflict(
                 "The collection is being moved already. Cancel that job, or wait for it.", code="job_running"
             )
@@ -70,32 +70,57 @@ def run(lease: Lease, heartbeat: Heartbeat) -> None:
         _bring_back(lease, heartbeat)
         return
     assert lease.collection_id is not None, "a collection is moved"
-    result = _patiently(partial(_bring, lease, heartbeat), check=heartbeat.check)
+    with transaction.atomic(), suppress(_AlreadyThereError):
+        _begin(lease.collection_id, options)
+    result = _Patience(lease, heartbeat).bring(lease.collection_id)
     with transaction.atomic():
         succeed(job=hold(lease=lease), result=result)
 
 
-def _bring(lease: Lease, heartbeat: Heartbeat) -> Mapping[str, Any]:
-    def told(step: str, done: int, total: int) -> None:
-        tell(lease=lease, step=f"{step}: {done:,}" + (f" of {total:,}." if total else "."), done=done, total=total)
-        heartbeat.check()
-
-    assert lease.collection_id is not None
-    return mover().bring(collection_id=lease.collection_id, told=told)
+class _AlreadyThereError(Exception):
+    """The job was cut off after the switch."""
 
 
-def _patiently(work: Callable[[], Mapping[str, Any]], *, check: Callable[[], None]) -> Mapping[str, Any]:
-    """Try again while the other system does not answer, for some minutes after it last did something."""
-    pause, gives_up_at = 1.0, time.monotonic() + PATIENCE_SECONDS
-    while True:
-        try:
-            return work()
-        except (FarSideFailed, FarSideSlow, Unavailable) as error:
-            if time.monotonic() > gives_up_at or _is_lasting(error):
-                raise
-            logger.warning("a move waits for another system: %s", error.code)
-        _wait(pause, check)
-        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+def _begin(collection_id: int, options: Mapping[str, Any]) -> None:
+    """Once more where the job is tried again and it was given up meanwhile."""
+    try:
+        mover().begin(collection_id=collection_id, service=options["service"], name_there=options["name_there"])
+    except Conflict as error:
+        if error.code == "already_there":
+            raise _AlreadyThereError from None
+        raise
+
+
+class _Patience:
+    """Tries again while the other system does not answer, for some minutes after it last did something."""
+
+    def __init__(self, lease: Lease, heartbeat: Heartbeat) -> None:
+        self._lease = lease
+        self._heartbeat = heartbeat
+        self._pause: float
+        self._gives_up_at: float
+        self._went_on()
+
+    def bring(self, collection_id: int) -> Mapping[str, Any]:
+        while True:
+            try:
+                return mover().bring(collection_id=collection_id, told=self._told)
+            except (FarSideFailed, FarSideSlow, Unavailable) as error:
+                if time.monotonic() > self._gives_up_at or _is_lasting(error):
+                    raise
+                logger.warning("a move waits for another system: %s", error.code)
+            _wait(self._pause, self._heartbeat.check)
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
+
+    def _told(self, step: str, done: int, total: int) -> None:
+        if done:
+            self._went_on()
+        tell(lease=self._lease, step=f"{step}: {done:,} of {total:,}.", done=min(done, total), total=total)
+        self._heartbeat.check()
+
+    def _went_on(self) -> None:
+        self._pause = 1.0
+        self._gives_up_at = time.monotonic() + PATIENCE_SECONDS
 
 
 def _is_lasting(error: RagsiteError) -> bool:

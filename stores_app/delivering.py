@@ -115,10 +115,11 @@ def _deliver(placement_id: int) -> int:
             provider.empty(name=placement.name_there)
         else:
             refused = _send(placement, provider, marks.external_ids)
-    Outgoing.objects.filter(pk__in=marks.keys).delete()
-    Outgoing.objects.bulk_create(
-        Outgoing(placement=placement, external_id=external_id, refused=why) for external_id, why in refused.items()
-    )
+    # By key: a chunk that has changed since has another one.
+    sent = Outgoing.objects.filter(pk__in=marks.keys)
+    for external_id, why in refused.items():
+        sent.filter(external_id=external_id).update(refused=why)
+    sent.filter(refused="").delete()
     Placement.objects.filter(pk=placement.pk).update(
         problem="", failures=0, next_try_at=None, delivered_at=timezone.now()
     )
@@ -140,8 +141,6 @@ def _next(placement: Placement) -> _Marks | None:
 
 def _send(placement: Placement, provider: Provider, external_ids: Sequence[str]) -> dict[str, str]:
     """Why those that the other system does not take were refused, by id."""
-    # Of earlier tries: what is sent now says it anew.
-    Outgoing.objects.filter(placement=placement, external_id__in=external_ids).exclude(refused="").delete()
     here = chunks_of(collection=placement.collection, external_ids=external_ids)
     gone = [external_id for external_id in external_ids if external_id not in here]
     if gone:

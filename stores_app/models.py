@@ -122,6 +122,10 @@ class Outgoing(models.Model):
     refused = models.TextField(blank=True, default="", db_default="")
 
     class Meta:
+        constraints = [
+            # However often it changes: a row that is there already gets another key, so who sends it leaves it.
+            models.UniqueConstraint(fields=("placement", "external_id"), name="outgoing_placement_chunk"),
+        ]
         indexes = [
             models.Index(
                 fields=("placement", "id"),

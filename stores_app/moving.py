@@ -7,9 +7,10 @@ be called again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from collections_app.models import Collection
+from collections_app.models import Chunk, Collection
 from collections_app.services import DISTANCE_NAMES, lock_collection
 from connections_app.opening import opened
 from core_app.errors import Conflict, InvalidInput, NotFound
@@ -41,9 +42,12 @@ class PlacementMover:
             serving = Placement.objects.filter(collection_id=collection_id, state=Placement.State.SERVING)
             return {"service": serving.values_list("connection__name", flat=True).first() or ""}
         _make_there(placement)
+        # What was not taken the last time may be now.
+        Outgoing.objects.filter(placement=placement).exclude(refused="").update(refused="")
         for _ in range(MOST_ROUNDS):
             _send_all(placement, told)
-            found = verify(placement_id=placement.pk, told=lambda done: told("Comparing chunks", done, 0))
+            total = Chunk.objects.filter(collection_id=collection_id).count()
+            found = verify(placement_id=placement.pk, told=partial(_compared, told, total))
             if not found.different and placements.serve(placement_id=placement.pk):
                 return {
                     "service": placement.connection.name,
@@ -64,6 +68,10 @@ class PlacementMover:
     def give_up(self, *, collection_id: int) -> None:
         """Forget where it was to be brought. Takes no lock of the collection, so any may be held."""
         placements.give_up(collection_id=collection_id)
+
+
+def _compared(told: Told, total: int, done: int) -> None:
+    told("Comparing chunks", done, max(total, done))
 
 
 def _filling(collection_id: int) -> Placement | None:

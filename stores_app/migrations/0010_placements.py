@@ -66,5 +66,9 @@ class Migration(migrations.Migration):
             model_name='outgoing',
             index=models.Index(condition=models.Q(('external_id__isnull', True), models.Q(('refused', ''), _negated=True), _connector='OR'), fields=['placement'], name='outgoing_special'),
         ),
+        migrations.AddConstraint(
+            model_name="outgoing",
+            constraint=models.UniqueConstraint(fields=("placement", "external_id"), name="outgoing_placement_chunk"),
+        ),
         migrations.RunSQL(migration_sql("stores_app", "0010_placements"), reverse_sql=migrations.RunSQL.noop),
     ]

@@ -6,3 +6,5 @@ FROM collections_chunk AS chunk
 JOIN stores_vector AS vector ON vector.generation_id = %(generation_id)s AND vector.chunk_id = chunk.id
 WHERE chunk.collection_id = %(collection_id)s
 ORDER BY chunk.id
+ON CONFLICT (placement_id, external_id)
+    DO UPDATE SET id = nextval(pg_get_serial_sequence('stores_outgoing', 'id')), refused = ''

@@ -5,3 +5,5 @@ SELECT placement.id, chunk.external_id
 FROM collections_chunk AS chunk
 JOIN stores_placement AS placement ON placement.collection_id = %(collection_id)s
 WHERE chunk.id = ANY(%(chunk_ids)s::bigint[])
+ON CONFLICT (placement_id, external_id)
+    DO UPDATE SET id = nextval(pg_get_serial_sequence('stores_outgoing', 'id')), refused = ''

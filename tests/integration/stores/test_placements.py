@@ -25,6 +25,7 @@ from connections_app.services import delete_connection, get_connection
 from core_app.errors import Conflict, FarSideFailed, FarSideSlow, InvalidInput, NotFound, StoreFailed
 from core_app.providers import HeldChunk
 from core_app.where import Compare, Where
+from ingest_app import move_jobs
 from ingest_app.emptying import empty_now
 from ingest_app.models import Job
 from ingest_app.move_jobs import HERE, start_move
@@ -295,6 +296,68 @@ def test_a_move_that_is_cancelled_leaves_nothing_there(there: None) -> None:
     assert not Outgoing.objects.exists()
     assert len(near([1] * DIMENSION, top_k=60)) == 41
     assert move("c", "two").state == Job.State.SUCCEEDED
+
+
+def test_a_move_that_was_cancelled_is_tried_again_from_the_beginning(there: None) -> None:
+    filled()
+    job = start_move(name="c", service="one")
+    cancel_job(job=job)
+    other = start_move(name="c", service="two")
+    with pytest.raises(Conflict):
+        retry_job(job=job)
+    cancel_job(job=other)
+    retry_job(job=job)
+    ended = work_off(job)
+    assert (ended.state, ended.result and ended.result["chunks"]) == (Job.State.SUCCEEDED, 40)
+    assert placement_of("c").connection.name == "one"
+    assert differences("c") == 0
+
+
+def test_a_chunk_that_was_refused_is_sent_again_with_the_next_try(there: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled()
+
+    def refuses(self: SqliteProvider, **_: Any) -> None:
+        raise InvalidInput("Not today.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(SqliteProvider, "add", refuses)
+        job = move("c", "one")
+    assert (job.state, job.code) == (Job.State.FAILED, "refused_there")
+    retry_job(job=job)
+    assert work_off(job).state == Job.State.SUCCEEDED
+    assert not Outgoing.objects.exists()
+
+
+def test_a_chunk_that_changes_often_waits_once(there: None) -> None:
+    filled()
+    move("c", "one")
+    keys = []
+    for number in range(5):
+        change_chunk(collection_name="c", external_id="7", metadata={"n": number})
+        keys.append(Outgoing.objects.get(external_id="7").pk)
+    assert sorted(set(keys)) == keys, "whoever sends an older state leaves the newer one waiting"
+
+
+def test_a_system_that_is_away_for_long_is_waited_for_while_it_goes_on(
+    there: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What counts is when it last did something."""
+    filled()
+    now = [0.0]
+    monkeypatch.setattr("ingest_app.move_jobs.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("ingest_app.move_jobs.time.sleep", lambda _: now.__setitem__(0, now[0] + 200))
+    monkeypatch.setattr(delivering, "BATCH", 7)
+    before, calls = SqliteProvider.add, []
+
+    def away(self: SqliteProvider, *, name: str, chunks: Any) -> None:
+        calls.append(1)
+        if len(calls) % 3:
+            raise FarSideFailed("It is away.")
+        before(self, name=name, chunks=chunks)
+
+    monkeypatch.setattr(SqliteProvider, "add", away)
+    assert move("c", "one").state == Job.State.SUCCEEDED
+    assert now[0] > move_jobs.PATIENCE_SECONDS
 
 
 def test_a_move_that_fails_can_be_tried_again(there: None, monkeypatch: pytest.MonkeyPatch) -> None:
