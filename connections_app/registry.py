@@ -19,11 +19,18 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext
 
 from core_app.errors import InvalidInput, Unavailable
+from core_app.model_providers import AnyProvider, ChatProvider, EmbeddingProvider, ModelProvider, ProviderKind, kind_of
 from core_app.providers import Capability, ConnectionSettings, Provider
 
 logger = logging.getLogger(__name__)
 
 GROUP = "ragsite.providers"
+#: What each kind has to be able to do.
+_PORTS: Mapping[ProviderKind, tuple[type, ...]] = {
+    ProviderKind.STORE: (Provider,),
+    ProviderKind.EMBEDDINGS: (ModelProvider, EmbeddingProvider),
+    ProviderKind.CHAT: (ModelProvider, ChatProvider),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,10 +40,15 @@ class Listed:
     name: str
     label: str
     #: None where it cannot be used; `reason` says why, and what to do.
-    provider: type[Provider] | None
+    provider: type[AnyProvider] | None
     reason: str = ""
     #: The JSON Schema of its settings, in which secrets are `writeOnly`; None where it cannot be used (A2.1).
     connection_schema: Mapping[str, Any] | None = None
+
+    @property
+    def kind(self) -> ProviderKind | None:
+        """None where it cannot be used: nobody knows then."""
+        return kind_of(self.provider) if self.provider else None
 
     @property
     def capabilities(self) -> list[Capability]:
@@ -60,7 +72,7 @@ def listed() -> Mapping[str, Listed]:
     return dict(sorted(found.items()))
 
 
-def provider_named(name: str) -> type[Provider]:
+def provider_named(name: str) -> type[AnyProvider]:
     """Raises InvalidInput for a name that is not there, and Unavailable for a provider that cannot be used."""
     one = listed().get(name)
     if one is None:
@@ -102,7 +114,12 @@ def _broken(name: str) -> Listed:
 
 
 def _checked(name: str, provider: Any) -> Listed:
-    lacking = sorted(part for part in _parts() if not hasattr(provider, part))
+    try:
+        kind = kind_of(provider)
+    except ValueError:
+        logger.exception("a provider is of no known kind", extra={"provider": name})
+        return _broken(name)
+    lacking = sorted(part for part in _parts(kind) if not hasattr(provider, part))
     if lacking:
         logger.error("a provider lacks parts", extra={"provider": name, "lacks": lacking})
         return Listed(name=name, label=name, provider=None, reason=f"The provider '{name}' lacks {', '.join(lacking)}.")
@@ -122,6 +139,9 @@ def _schema_of(model: type[ConnectionSettings]) -> Mapping[str, Any]:
     return schema
 
 
-def _parts() -> Iterator[str]:
+def _parts(kind: ProviderKind) -> Iterator[str]:
     yield from ("label", "capabilities", "settings_model")
-    yield from (name for name in vars(Provider) if not name.startswith("_") and callable(getattr(Provider, name)))
+    for port in _PORTS[kind]:
+        for name, part in vars(port).items():
+            if not name.startswith("_") and (callable(part) or isinstance(part, property)):
+                yield name

@@ -18,6 +18,8 @@ from connections_app.registry import Listed, listed, provider_named
 from connections_app.sealing import seal, unseal
 from connections_app.secret_settings import checked, has_mask, parted, unmasked
 from core_app.errors import Conflict, InvalidInput, NotFound
+from core_app.model_providers import ProviderKind
+from core_app.wiring import app_settings
 
 #: A name is written in addresses and settings files.
 NAME_RULE = (
@@ -62,6 +64,7 @@ def create_connection(*, name: str, provider: str, settings: Mapping[str, Any]) 
     that is taken.
     """
     _check_name(name)
+    _check_not_configured(name, provider)
     if has_mask(settings):
         raise InvalidInput("Enter the secrets themselves: nothing is kept yet.", code="invalid_settings")
     new = Connection(name=name, provider=provider)
@@ -90,6 +93,7 @@ def change_connection(
             _set(connection, settings)
         if new_name is not None and new_name != connection.name:
             _check_name(new_name)
+            _check_renamable(connection)
             connection.name = new_name
         try:
             with transaction.atomic():
@@ -151,6 +155,25 @@ def _check_name(name: str) -> None:
         raise InvalidInput(NAME_RULE, code="invalid_name")
     if name == BUILT_IN:
         raise InvalidInput(f"'{BUILT_IN}' is the name of the built-in store. Choose another.", code="invalid_name")
+
+
+def _check_not_configured(name: str, provider: str) -> None:
+    """The configured embedder has a name, too."""
+    known = listed().get(provider)
+    if known is not None and known.kind is ProviderKind.EMBEDDINGS and name == app_settings().embedding.connection:
+        raise InvalidInput(
+            f"'{name}' is the name of the server's own embedder (Embedding:Connection). Choose another.",
+            code="invalid_name",
+        )
+
+
+def _check_renamable(connection: Connection) -> None:
+    known = listed().get(connection.provider)
+    if known is not None and known.kind is ProviderKind.EMBEDDINGS:
+        raise Conflict(
+            "Collections know an embedding connection by its name, so it keeps it. Make another connection.",
+            code="name_is_fixed",
+        )
 
 
 def _taken(name: str) -> Conflict:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from access_app.patterns import is_everything
-from connections_app.health import health_of
+from connections_app.health import try_out
 from connections_app.models import Connection
 from connections_app.registry import listed, translated
 from connections_app.services import change_connection, create_connection, delete_connection
@@ -134,7 +134,7 @@ class ConnectionAdmin(ServiceAdmin):
         return redirect("admin:connections_connection_change", row.pk)
 
     def _test(self, request: HttpRequest, row: Connection) -> None:
-        (health,) = health_of(connections=[row])
+        health = try_out(connection=row)
         if health.is_healthy:
             told = ", ".join(f"{key} {value}" for key, value in health.details.items() if not isinstance(value, dict))
             messages.success(request, _("The service answers: %(details)s.") % {"details": told or _("no details")})

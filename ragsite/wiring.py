@@ -22,8 +22,16 @@ CHAT_MODELS = {
     "anthropic": "inference_app.chat.anthropic_chat.AnthropicChat",
 }
 
-#: Vector systems that a connection can name: the class, and the extra that brings its client (none: empty).
+#: What a connection can name, vector systems and models: the class, and the extra that brings its client (none: empty).
 PROVIDERS = {
     "remote": ("connections_app.providers.remote.RemoteProvider", ""),
     "sqlite": ("connections_app.providers.sqlite.SqliteProvider", "sqlite"),
+    "openai-embeddings": ("inference_app.connected.openai_embeddings.OpenAiEmbeddings", ""),
+    "sentence-transformers": ("inference_app.connected.sentence_transformers.SentenceTransformers", ""),
+    "openai-chat": ("inference_app.connected.chat.OpenAiChatProvider", ""),
+    "anthropic-chat": ("inference_app.connected.chat.AnthropicChatProvider", ""),
 }
+
+#: The embedder and the chat model of a connection, by its name.
+EMBEDDER_OF_CONNECTION = "inference_app.connected.using.embedder_of"
+CHAT_MODEL_OF_CONNECTION = "inference_app.connected.using.chat_model_of"

@@ -42,7 +42,8 @@ class Findings:
     scaled: Mapping[tuple[str, Bm25], float] = field(default_factory=dict)
     #: How each leg looked, by collection or language.
     ways: dict[str, str] = field(default_factory=dict)
-    vector: Vectors | None = None
+    #: The query's vectors by collection id: each is of the model that embeds for its collection.
+    vectors: dict[int, Vectors] = field(default_factory=dict)
     warnings: list[SearchWarning] = field(default_factory=list)
     _failures: list[Exception] = field(default_factory=list)
     _succeeded: int = 0
