@@ -47,6 +47,12 @@ def list_connections() -> list[Described]:
     return [describe(connection=one) for one in Connection.objects.order_by("name")]
 
 
+def names_of_kind(*, kind: ProviderKind) -> list[str]:
+    """Of the connections that bring this, by name."""
+    providers = [one.name for one in listed().values() if one.kind is kind]
+    return list(Connection.objects.filter(provider__in=providers).order_by("name").values_list("name", flat=True))
+
+
 def get_connection(*, name: str) -> Connection:
     """Raises NotFound."""
     return _found(Connection.objects.all(), name)

@@ -21,8 +21,15 @@ from unfold.widgets import (  # type: ignore[import-untyped]
 
 from connections_app.registry import Listed, translated
 from core_app.errors import InvalidInput
+from core_app.model_providers import ProviderKind
 from core_app.providers import ConnectionSettings
 
+#: What connections bring.
+KINDS = {
+    ProviderKind.STORE: gettext_lazy("Vector system"),
+    ProviderKind.EMBEDDINGS: gettext_lazy("Embeddings"),
+    ProviderKind.CHAT: gettext_lazy("Chat model"),
+}
 _PREFIX = "setting_"
 _QUIET = {"autocomplete": "off", "spellcheck": "false"}
 #: A browser would fill in the password of the person who logs in here.
@@ -38,7 +45,10 @@ class ProviderForm(forms.Form):
         super().__init__(*args, **kwargs)
         field = self.fields["provider"]
         assert isinstance(field, forms.ChoiceField)
-        field.choices = [(one.name, translated(one.label)) for one in providers if one.provider is not None]
+        field.choices = [
+            (str(label), [(one.name, translated(one.label)) for one in providers if one.kind is kind])
+            for kind, label in KINDS.items()
+        ]
 
 
 class ConnectionForm(forms.Form):
