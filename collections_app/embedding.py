@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from access_app.audit import record
 from collections_app.models import Chunk, Collection, Generation
@@ -111,8 +112,8 @@ def _choice(collection: Collection) -> EmbeddingChoice:
         return EmbeddingChoice(connection=chosen, model="", dimension=dimension, reason=error.detail)
     reason = ""
     if generation is not None and not has_made_vectors(source, generation):
-        reason = (
-            f"Its vectors are of {generation.embedding_model or 'its callers'}, and '{source.model}' embeds for it. "
-            "Search is by words alone until it is emptied, or its model is named."
-        )
+        reason = _(
+            "Its vectors are of %(model)s, and '%(ours)s' embeds for it. It is searched by words alone until it is "
+            "emptied, or its model is named by `embedding_model` of PATCH /collections/{name}."
+        ) % {"model": generation.embedding_model or _("its callers"), "ours": source.model}
     return EmbeddingChoice(connection=chosen, model=source.model, dimension=dimension, reason=reason)

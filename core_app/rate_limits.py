@@ -53,7 +53,9 @@ def _exhausted(headers: Mapping[str, str]) -> Iterator[float]:
 
 def _until(value: str) -> float | None:
     """Seconds from now of a number, a duration such as `6m0s`, or a date; None where it is none of them."""
-    value = value.strip()[:_LONGEST_VALUE]
+    value = value.strip()
+    if len(value) > _LONGEST_VALUE:
+        return None
     number = _number(value)
     if number is not None:
         if number >= _SECONDS_OF_AN_EPOCH:
@@ -70,8 +72,10 @@ def _until(value: str) -> float | None:
 
 
 def _number(value: str) -> float | None:
+    if len(value) > _LONGEST_VALUE:
+        return None
     try:
-        number = float(value[:_LONGEST_VALUE])
+        number = float(value)
     except ValueError:
         return None
     return number if math.isfinite(number) and number >= 0 else None
