@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, get_args, get_origin
+from collections.abc import Iterator, Mapping
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from django import forms
 from django.utils.translation import gettext as _
@@ -107,8 +108,8 @@ class HeadersField(forms.CharField):
 
 
 def _field(info: FieldInfo) -> forms.Field:
-    kinds = {info.annotation, *get_args(info.annotation)}
-    if get_origin(info.annotation) is not None and issubclass(get_origin(info.annotation) or object, Mapping):
+    kinds = set(_kinds(info.annotation))
+    if any(isinstance(kind, type) and issubclass(kind, Mapping) for kind in kinds):
         return HeadersField(required=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, **_QUIET}))
     if SecretStr in kinds:
         widget = UnfoldAdminPasswordWidget(attrs=_SECRET, render_value=True)
@@ -121,6 +122,18 @@ def _field(info: FieldInfo) -> forms.Field:
     if str in kinds:
         return forms.CharField(required=info.is_required(), widget=UnfoldAdminTextInputWidget(attrs=_QUIET))
     return forms.JSONField(required=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, **_QUIET}))
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:
+    """The classes of a setting: of each part of a union, without what is noted about it."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        yield from _kinds(get_args(annotation)[0])
+    elif origin in (Union, UnionType):
+        for part in get_args(annotation):
+            yield from _kinds(part)
+    else:
+        yield origin or annotation
 
 
 def _lines(value: Mapping[str, Any]) -> str:
