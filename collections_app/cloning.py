@@ -25,7 +25,7 @@ MOST_CHUNKS = 10_000
 MOST_DOCUMENTS = 10_000
 CHUNKS_AT_A_TIME = 5000
 #: Settings that the copy has, too. Other names and connectors stay with the original.
-_KEPT = ("metadata", "distance", "language", "chunking", "search", "k1", "b")
+_KEPT = ("metadata", "distance", "language", "embedding_connection", "chunking", "search", "k1", "b")
 
 
 @dataclass(frozen=True, kw_only=True)

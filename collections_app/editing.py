@@ -81,12 +81,16 @@ def fixed_metadata(chunk: Chunk) -> dict[str, Any]:
 
 def why_no_text(collection: Collection) -> str:
     """Why the server cannot embed a new text for this collection, as a sentence; empty where it can."""
-    generation, source = collection.active_generation, embedder()
+    generation = collection.active_generation
     if generation is None or generation.embedding_model is None:
         return _(
             "The vectors of this collection are made by its callers, so this server cannot embed another text for it. "
             "Metadata can be changed here; send another text with its embedding through the API."
         )
+    try:
+        source = embedder(collection.embedding_connection)
+    except RagsiteError as error:
+        return error.detail
     if (generation.embedding_connection, generation.embedding_model) != (source.connection, source.model):
         return _(
             "The vectors of this collection were made by '%(model)s', and this server embeds with '%(ours)s'. "
@@ -162,7 +166,7 @@ def _embedded(collection: Collection, chunk: Chunk, text: str) -> Vectors:
     _check_embeddable(collection)
     draft = Chunk(document=chunk.document, section_path=chunk.section_path, text=text)
     try:
-        vector: Vectors = embedder().embed_documents([indexed_text(draft)])[0]
+        vector: Vectors = embedder(collection.embedding_connection).embed_documents([indexed_text(draft)])[0]
     except RagsiteError:
         raise
     except Exception as error:

@@ -34,6 +34,8 @@ class Collection(models.Model):
     language = models.CharField(max_length=32, default="english")
     #: The language that a job indexes its words in anew, until it is the one above; empty where none was asked for.
     wanted_language = models.CharField(max_length=32, blank=True, default="", db_default="")
+    #: The connection that embeds its texts and the queries for it; empty means the server's own embedder.
+    embedding_connection = models.CharField(max_length=100, blank=True, default="", db_default="")
     #: How texts are cut; empty means the server's settings. Keys: strategy, size, overlap, parent_size.
     chunking = models.JSONField(default=dict, blank=True)
     #: How it is searched; what is missing is left to the mode. Keys: mode, fusion, lexical_weight, min_score.

@@ -139,10 +139,11 @@ def _described(collection: Collection) -> dict[str, Any]:
 
 
 def _adopt_model(collection: Collection, model: str) -> None:
-    source = embedder()
+    source = embedder(collection.embedding_connection)
     if model != source.model:
         raise InvalidInput(
-            f"embedding_model: this server embeds with '{source.model}' only. Send that, or change Embedding:Model.",
+            f"embedding_model: this collection is embedded with '{source.model}' only. Send that, or change "
+            f"{'its embedding connection' if collection.embedding_connection else 'Embedding:Model'}.",
             code="unknown_model",
         )
     generation = collection.active_generation

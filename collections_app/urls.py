@@ -6,6 +6,7 @@ from django.urls import path
 
 from collections_app.api import CollectionMetadataView, CollectionsView, CollectionView
 from collections_app.documents_api import DocumentsView, DocumentView, MetadataValuesView
+from collections_app.embedding_api import EmbeddingView
 from collections_app.filters_api import (
     FieldsView,
     FieldValuesView,
@@ -19,6 +20,7 @@ urlpatterns = [
     path("collections/<str:name>", CollectionView.as_view(), name="collection"),
     path("collections/<str:name>/metadata", CollectionMetadataView.as_view(), name="collection-metadata"),
     path("collections/<str:name>/metadata-values", MetadataValuesView.as_view(), name="metadata-values"),
+    path("api/rag/collections/<str:name>/embedding", EmbeddingView.as_view(), name="embedding"),
     path("api/rag/collections/<str:name>/fields", FieldsView.as_view(), name="fields"),
     path("api/rag/collections/<str:name>/fields/values", FieldValuesView.as_view(), name="field-values"),
     path("api/rag/collections/<str:name>/filters", FiltersView.as_view(), name="filters"),

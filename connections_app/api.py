@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from access_app.api import ApiView
 from access_app.models import Verb
 from access_app.patterns import WHOLE_SERVER
-from connections_app.health import health_of
+from connections_app.health import health_of, try_out
 from connections_app.models import Connection
 from connections_app.registry import Listed, listed
 from connections_app.services import (
@@ -26,10 +26,14 @@ from connections_app.services import (
 )
 from core_app.api import ErrorSerializer, StrictCharField, StrictSerializer, reject_unstorable
 from core_app.errors import InvalidInput
+from core_app.model_providers import ProviderKind
 from core_app.providers import MEANINGS, Capability, ProviderHealth
 
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 413, 415, 500, 503), ErrorSerializer)
 READ_ERRORS = dict.fromkeys((400, 401, 403, 404, 500), ErrorSerializer)
+
+
+KINDS = [one.value for one in ProviderKind]
 
 
 class SettingsField(serializers.JSONField):
@@ -49,6 +53,9 @@ class ProviderSerializer(serializers.Serializer[Any]):
     is_installed = serializers.BooleanField()
     install_command = serializers.CharField(
         allow_null=True, help_text="What brings its client, there or not; null where it needs none."
+    )
+    kind = serializers.ChoiceField(
+        choices=KINDS, allow_null=True, help_text="What its connections bring; null where it cannot be used."
     )
     is_usable = serializers.BooleanField()
     reason = serializers.CharField(
@@ -79,6 +86,9 @@ class ConnectionHealthSerializer(serializers.Serializer[Any]):
 class ConnectionSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     provider = serializers.CharField()
+    kind = serializers.ChoiceField(
+        choices=KINDS, allow_null=True, help_text="What it brings; null where its provider cannot be used."
+    )
     capabilities = serializers.ListField(child=serializers.ChoiceField(choices=[one.value for one in Capability]))
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
@@ -123,6 +133,7 @@ def present_provider(one: Listed) -> dict[str, Any]:
         "is_built_in": one.is_built_in,
         "is_installed": one.is_installed,
         "install_command": one.install_command or None,
+        "kind": one.kind,
         "is_usable": one.provider is not None,
         "reason": one.reason or None,
         "capabilities": one.capabilities,
@@ -147,6 +158,7 @@ def present(described: Described) -> dict[str, Any]:
     return {
         "name": connection.name,
         "provider": connection.provider,
+        "kind": described.listed.kind if described.listed else None,
         "capabilities": described.listed.capabilities if described.listed else [],
         "created_at": connection.created_at,
         "updated_at": connection.updated_at,
@@ -252,7 +264,7 @@ class ConnectionView(ApiView):
 
 
 class ConnectionTestView(ApiView):
-    """A2.3: how the service is now."""
+    """A2.3: how the service is now; a model is given one short text."""
 
     verbs = {"POST": Verb.ADMIN}
 
@@ -265,5 +277,4 @@ class ConnectionTestView(ApiView):
     )
     def post(self, request: Request, connection: str) -> Response:
         self.caller.require(Verb.ADMIN, WHOLE_SERVER)
-        (health,) = health_of(connections=[get_connection(name=connection)])
-        return Response(present_health(health))
+        return Response(present_health(try_out(connection=get_connection(name=connection))))

@@ -12,19 +12,24 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import datetime
+from typing import Literal
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from connections_app.models import Connection
 from connections_app.opening import opened
+from connections_app.registry import listed
 from core_app.errors import RagsiteError
 from core_app.health import Check, State
+from core_app.model_providers import ProviderKind
 from core_app.providers import ProviderHealth
 
 logger = logging.getLogger(__name__)
 
 SECONDS = 8.0
+#: A model may have to be loaded first.
+TRIAL_SECONDS = 60.0
 #: On the page of the server's health; more are in the list.
 _CHECKED = 20
 #: More than there are connections in most places: one whose service hangs must not hold up another.
@@ -43,8 +48,19 @@ _guard = threading.Lock()
 
 def health_of(*, connections: Sequence[Connection]) -> list[ProviderHealth]:
     """One for each, in their order. Raises nothing for what a service or its client does."""
-    asked = [_asked(connection) for connection in connections]
-    wait(asked, timeout=SECONDS)
+    return _answers_of([_asked(connection) for connection in connections], SECONDS)
+
+
+def try_out(*, connection: Connection) -> ProviderHealth:
+    """As `health_of`, but a model is given one short text, which may cost a little."""
+    known = listed().get(connection.provider)
+    if known is None or known.kind in (None, ProviderKind.STORE):
+        return health_of(connections=[connection])[0]
+    return _answers_of([_pool.submit(_health, connection, "try_out")], TRIAL_SECONDS)[0]
+
+
+def _answers_of(asked: Sequence[Future[ProviderHealth]], seconds: float) -> list[ProviderHealth]:
+    wait(asked, timeout=seconds)
     return [one.result() if one.done() else _unhealthy("It did not say how it is in time.") for one in asked]
 
 
@@ -87,12 +103,12 @@ def _check(connection: Connection, health: ProviderHealth) -> Check:
     return Check(part="connection", state=State.BAD, says=health.error, cure=cure, docs=docs)
 
 
-def _health(connection: Connection) -> ProviderHealth:
+def _health(connection: Connection, how: Literal["health_check", "try_out"] = "health_check") -> ProviderHealth:
     """Asks no database: it runs in a thread of its own."""
     told = {"connection": connection.name, "provider": connection.provider}
     try:
         with opened(connection) as provider:
-            health = provider.health_check()
+            health: ProviderHealth = getattr(provider, how)()
     except RagsiteError as error:
         logger.warning("a connection's service cannot be asked: %s", error.detail, extra=told, exc_info=True)
         return _unhealthy(error.detail)

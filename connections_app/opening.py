@@ -10,23 +10,36 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from typing import cast
 
 from connections_app.guarding import guarded
 from connections_app.models import Connection
-from connections_app.registry import provider_named
+from connections_app.registry import listed, provider_named
 from connections_app.sealing import unseal
 from connections_app.secret_settings import checked, whole
+from core_app.errors import InvalidInput
+from core_app.model_providers import AnyProvider, ProviderKind
 from core_app.providers import Provider
 
 logger = logging.getLogger(__name__)
 
 #: What nobody used for so long is closed: no process hears of a connection that another one deleted.
 _IDLE_SECONDS = 300.0
+_BRINGS = {
+    ProviderKind.STORE: "leads to a store",
+    ProviderKind.EMBEDDINGS: "embeds texts",
+    ProviderKind.CHAT: "leads to a chat model",
+}
+_LACKS = {
+    ProviderKind.STORE: "holds no collections",
+    ProviderKind.EMBEDDINGS: "embeds no texts",
+    ProviderKind.CHAT: "leads to no chat model",
+}
 
 
 @dataclass(eq=False)
 class _Open:
-    provider: Provider
+    provider: AnyProvider
     #: Of the settings that it was opened with.
     updated_at: datetime
     users: int = 0
@@ -39,7 +52,7 @@ _open: dict[int, _Open] = {}
 _guard = threading.Lock()
 
 
-def built(connection: Connection) -> Provider:
+def built(connection: Connection) -> AnyProvider:
     """A provider of this connection's settings, which refuses what it does not declare; for the caller to close.
 
     Raises as `opened` does.
@@ -50,7 +63,7 @@ def built(connection: Connection) -> Provider:
 
 
 @contextmanager
-def opened(connection: Connection) -> Iterator[Provider]:
+def opened(connection: Connection) -> Iterator[AnyProvider]:
     """The process's provider of a connection, by this row or a newer one; older ones are closed after their last use.
 
     Raises Unavailable where the provider is not installed or the secrets cannot be read, and InvalidInput where the
@@ -66,6 +79,25 @@ def opened(connection: Connection) -> Iterator[Provider]:
             is_over = one.is_replaced and not one.users
         if is_over:
             _close(one)
+
+
+@contextmanager
+def opened_store(connection: Connection) -> Iterator[Provider]:
+    """As `opened`. Raises InvalidInput for a connection that brings a model and holds no collections."""
+    check_kind(connection, ProviderKind.STORE)
+    with opened(connection) as provider:
+        yield cast("Provider", provider)
+
+
+def check_kind(connection: Connection, kind: ProviderKind) -> None:
+    """Raise InvalidInput for a connection that brings something else; one that nobody knows of fails when opened."""
+    known = listed().get(connection.provider)
+    if known is None or known.kind is None or known.kind is kind:
+        return
+    raise InvalidInput(
+        f"Connection '{connection.name}' {_BRINGS[known.kind]} and {_LACKS[kind]}. Name another one.",
+        code="wrong_kind",
+    )
 
 
 def _taken(connection: Connection) -> _Open:

@@ -11,18 +11,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext
 
 from core_app.errors import InvalidInput, Unavailable
+from core_app.model_providers import AnyProvider, ChatProvider, EmbeddingProvider, ModelProvider, ProviderKind, kind_of
 from core_app.providers import Capability, ConnectionSettings, Provider
 
 logger = logging.getLogger(__name__)
 
 GROUP = "ragsite.providers"
+#: What each kind has to be able to do.
+_PORTS: Mapping[ProviderKind, tuple[type, ...]] = {
+    ProviderKind.STORE: (Provider,),
+    ProviderKind.EMBEDDINGS: (ModelProvider, EmbeddingProvider),
+    ProviderKind.CHAT: (ModelProvider, ChatProvider),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +39,7 @@ class Listed:
     name: str
     label: str
     #: None where it cannot be used; `reason` says why, and what to do.
-    provider: type[Provider] | None
+    provider: type[AnyProvider] | None
     reason: str = ""
     #: The JSON Schema of its settings, in which secrets are `writeOnly`; None where it cannot be used (A2.1).
     connection_schema: Mapping[str, Any] | None = None
@@ -46,6 +53,11 @@ class Listed:
     def install_command(self) -> str:
         """What brings its client, there or not; empty where it needs none."""
         return f"script/install base {self.extra}" if self.extra else ""
+
+    @property
+    def kind(self) -> ProviderKind | None:
+        """None where it cannot be used: nobody knows then."""
+        return kind_of(self.provider) if self.provider else None
 
     @property
     def capabilities(self) -> list[Capability]:
@@ -71,7 +83,7 @@ def listed() -> Mapping[str, Listed]:
     return dict(sorted(found.items()))
 
 
-def provider_named(name: str) -> type[Provider]:
+def provider_named(name: str) -> type[AnyProvider]:
     """Raises InvalidInput for a name that no connection can have, and Unavailable for what cannot be used."""
     one = listed().get(name)
     if one is None:
@@ -92,7 +104,7 @@ def built_in_store() -> Provider:
     one = listed()[_wiring("BUILT_IN_PROVIDER")[0]]
     if one.provider is None:
         raise Unavailable(one.reason, code="provider_not_usable", retry_after_seconds=60)
-    return one.provider(one.provider.settings_model())
+    return cast("Provider", one.provider(one.provider.settings_model()))
 
 
 def _wiring(name: str) -> Any:
@@ -126,7 +138,12 @@ def _broken(name: str) -> Listed:
 
 
 def _checked(name: str, provider: Any) -> Listed:
-    lacking = sorted(part for part in _parts(provider) if not hasattr(provider, part))
+    try:
+        kind = kind_of(provider)
+    except ValueError:
+        logger.exception("a provider is of no known kind", extra={"provider": name})
+        return _broken(name)
+    lacking = sorted(part for part in _parts(provider, kind) if not hasattr(provider, part))
     if lacking:
         logger.error("a provider lacks parts", extra={"provider": name, "lacks": lacking})
         return Listed(name=name, label=name, provider=None, reason=f"The provider '{name}' lacks {', '.join(lacking)}.")
@@ -145,8 +162,11 @@ def _schema_of(model: type[ConnectionSettings]) -> Mapping[str, Any]:
     return model.get_connection_schema()
 
 
-def _parts(provider: Any) -> Iterator[str]:
+def _parts(provider: Any, kind: ProviderKind) -> Iterator[str]:
     yield from ("label", "capabilities", "settings_model")
-    yield from (name for name in vars(Provider) if not name.startswith("_") and callable(getattr(Provider, name)))
+    for port in _PORTS[kind]:
+        for name, part in vars(port).items():
+            if not name.startswith("_") and (callable(part) or isinstance(part, property)):
+                yield name
     if Capability.RERANKING in getattr(provider, "capabilities", ()):
         yield "rerank"

@@ -18,6 +18,8 @@ from connections_app.registry import Listed, listed, provider_named
 from connections_app.sealing import seal, unseal
 from connections_app.secret_settings import checked, has_mask, parted, unmasked
 from core_app.errors import Conflict, InvalidInput, NotFound
+from core_app.model_providers import ProviderKind
+from core_app.wiring import app_settings
 
 #: A name is written in addresses and settings files.
 NAME_RULE = (
@@ -45,6 +47,12 @@ def list_connections() -> list[Described]:
     return [describe(connection=one) for one in Connection.objects.order_by("name")]
 
 
+def names_of_kind(*, kind: ProviderKind) -> list[str]:
+    """Of the connections that bring this, by name."""
+    providers = [one.name for one in listed().values() if one.kind is kind]
+    return list(Connection.objects.filter(provider__in=providers).order_by("name").values_list("name", flat=True))
+
+
 def get_connection(*, name: str) -> Connection:
     """Raises NotFound."""
     return _found(Connection.objects.all(), name)
@@ -62,6 +70,7 @@ def create_connection(*, name: str, provider: str, settings: Mapping[str, Any]) 
     that is taken.
     """
     _check_name(name)
+    _check_not_configured(name, provider)
     if has_mask(settings):
         raise InvalidInput("Enter the secrets themselves: nothing is kept yet.", code="invalid_settings")
     new = Connection(name=name, provider=provider)
@@ -90,6 +99,7 @@ def change_connection(
             _set(connection, settings)
         if new_name is not None and new_name != connection.name:
             _check_name(new_name)
+            _check_renamable(connection)
             connection.name = new_name
         try:
             with transaction.atomic():
@@ -157,6 +167,25 @@ def _check_name(name: str) -> None:
         raise InvalidInput(NAME_RULE, code="invalid_name")
     if name == BUILT_IN:
         raise InvalidInput(f"'{BUILT_IN}' is the name of the built-in store. Choose another.", code="invalid_name")
+
+
+def _check_not_configured(name: str, provider: str) -> None:
+    """The configured embedder has a name, too."""
+    known = listed().get(provider)
+    if known is not None and known.kind is ProviderKind.EMBEDDINGS and name == app_settings().embedding.connection:
+        raise InvalidInput(
+            f"'{name}' is the name of the server's own embedder (Embedding:Connection). Choose another.",
+            code="invalid_name",
+        )
+
+
+def _check_renamable(connection: Connection) -> None:
+    known = listed().get(connection.provider)
+    if known is not None and known.kind is ProviderKind.EMBEDDINGS:
+        raise Conflict(
+            "Collections know an embedding connection by its name, so it keeps it. Make another connection.",
+            code="name_is_fixed",
+        )
 
 
 def _taken(name: str) -> Conflict:

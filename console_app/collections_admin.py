@@ -21,6 +21,7 @@ from console_app.chunking import show_chunking, take_chunking
 from console_app.collection_forms import MetadataEditorForm
 from console_app.collection_pages import preview_metadata, save_metadata, settings_page
 from console_app.coverage import gaps
+from console_app.embedding_admin import EmbeddingPages
 from console_app.exchange_admin import ExchangePages, is_name_reached
 from console_app.failures import EXPECTED, sentence
 from console_app.filters_admin import FilterPages
@@ -49,7 +50,7 @@ PATIENCE_SECONDS = 1.5
 
 
 @admin.register(Collection)
-class CollectionAdmin(ExchangePages, FilterPages, PlacementPages):
+class CollectionAdmin(EmbeddingPages, ExchangePages, FilterPages, PlacementPages):
     list_display = ("name", "documents", "chunks", "embedding", "changed")
     list_display_links = ("name",)
     search_fields = ("name",)

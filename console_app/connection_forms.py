@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, get_args, get_origin
+from collections.abc import Iterator, Mapping
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from django import forms
 from django.utils.translation import gettext as _
@@ -21,8 +22,15 @@ from unfold.widgets import (  # type: ignore[import-untyped]
 
 from connections_app.registry import Listed, translated
 from core_app.errors import InvalidInput
+from core_app.model_providers import ProviderKind
 from core_app.providers import ConnectionSettings
 
+#: What connections bring.
+KINDS = {
+    ProviderKind.STORE: gettext_lazy("Vector system"),
+    ProviderKind.EMBEDDINGS: gettext_lazy("Embeddings"),
+    ProviderKind.CHAT: gettext_lazy("Chat model"),
+}
 _PREFIX = "setting_"
 _QUIET = {"autocomplete": "off", "spellcheck": "false"}
 #: A browser would fill in the password of the person who logs in here.
@@ -38,7 +46,10 @@ class ProviderForm(forms.Form):
         super().__init__(*args, **kwargs)
         field = self.fields["provider"]
         assert isinstance(field, forms.ChoiceField)
-        field.choices = [(one.name, translated(one.label)) for one in providers if one.provider is not None]
+        field.choices = [
+            (str(label), [(one.name, translated(one.label)) for one in providers if one.kind is kind])
+            for kind, label in KINDS.items()
+        ]
 
 
 class ConnectionForm(forms.Form):
@@ -97,8 +108,8 @@ class HeadersField(forms.CharField):
 
 
 def _field(info: FieldInfo) -> forms.Field:
-    kinds = {info.annotation, *get_args(info.annotation)}
-    if get_origin(info.annotation) is not None and issubclass(get_origin(info.annotation) or object, Mapping):
+    kinds = set(_kinds(info.annotation))
+    if any(isinstance(kind, type) and issubclass(kind, Mapping) for kind in kinds):
         return HeadersField(required=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, **_QUIET}))
     if SecretStr in kinds:
         widget = UnfoldAdminPasswordWidget(attrs=_SECRET, render_value=True)
@@ -111,6 +122,18 @@ def _field(info: FieldInfo) -> forms.Field:
     if str in kinds:
         return forms.CharField(required=info.is_required(), widget=UnfoldAdminTextInputWidget(attrs=_QUIET))
     return forms.JSONField(required=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, **_QUIET}))
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:
+    """The classes of a setting: of each part of a union, without what is noted about it."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        yield from _kinds(get_args(annotation)[0])
+    elif origin in (Union, UnionType):
+        for part in get_args(annotation):
+            yield from _kinds(part)
+    else:
+        yield origin or annotation
 
 
 def _lines(value: Mapping[str, Any]) -> str:

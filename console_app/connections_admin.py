@@ -14,11 +14,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from access_app.patterns import is_everything
-from connections_app.health import health_of
+from connections_app.health import try_out
 from connections_app.models import Connection
 from connections_app.registry import listed, translated
 from connections_app.services import change_connection, create_connection, delete_connection
-from console_app.connection_forms import ConnectionForm, ProviderForm
+from console_app.connection_forms import KINDS, ConnectionForm, ProviderForm
 from console_app.failures import EXPECTED, sentence
 from console_app.pages import Action, ServiceAdmin
 from console_app.permissions import may, require
@@ -28,7 +28,7 @@ from core_app.errors import InvalidInput
 
 @admin.register(Connection)
 class ConnectionAdmin(ServiceAdmin):
-    list_display = ("name", "of_provider", "changed")
+    list_display = ("name", "brings", "of_provider", "changed")
     list_display_links = ("name",)
     search_fields = ("name",)
     search_help_text = gettext_lazy("Search by name")
@@ -36,8 +36,8 @@ class ConnectionAdmin(ServiceAdmin):
     belongs_to = ""
     empty_title = gettext_noop("No connections yet")
     empty_text = gettext_noop(
-        "A connection leads to a vector system elsewhere, such as another Ragsite. Its collections are then reached by "
-        "the same calls."
+        "A connection leads to a vector system elsewhere, such as another Ragsite, or to a model that embeds texts or "
+        "answers questions."
     )
 
     def get_urls(self) -> list[URLPattern]:
@@ -53,6 +53,11 @@ class ConnectionAdmin(ServiceAdmin):
             return []
         url = reverse("admin:connections_connection_add")
         return [Action(label=_("New connection"), url=url, icon="add", primary=True)]
+
+    @admin.display(description=gettext_lazy("Brings"))
+    def brings(self, row: Connection) -> str:
+        one = listed().get(row.provider)
+        return "" if one is None or one.kind is None else str(KINDS[one.kind])
 
     @admin.display(description=gettext_lazy("Provider"), ordering="provider")
     def of_provider(self, row: Connection) -> str:
@@ -134,7 +139,7 @@ class ConnectionAdmin(ServiceAdmin):
         return redirect("admin:connections_connection_change", row.pk)
 
     def _test(self, request: HttpRequest, row: Connection) -> None:
-        (health,) = health_of(connections=[row])
+        health = try_out(connection=row)
         if health.is_healthy:
             told = ", ".join(f"{key} {value}" for key, value in health.details.items() if not isinstance(value, dict))
             messages.success(request, _("The service answers: %(details)s.") % {"details": told or _("no details")})

@@ -198,6 +198,9 @@ class Rerank(Section):
 class Llm(Section):
     """A chat model: any service that speaks OpenAI's language, Anthropic, or Ollama."""
 
+    connection: Annotated[str, Field(max_length=100)] = Field(
+        "", description="A connection that leads to a chat model; it is used in place of what stands here."
+    )
     provider: Literal["none", "openai", "anthropic", "ollama"] = Field(
         "none", description="`openai` is whatever speaks its language: OpenRouter, vLLM, LM Studio, LiteLLM."
     )

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import httpx
 
 from core_app.errors import InvalidInput
+from core_app.rate_limits import Pause, exhausted_seconds, wait_seconds
 from core_app.retrying import MOST_TRIES, PassingFailure, with_retry
 
 #: The rest is not mended by asking again.
@@ -65,14 +66,23 @@ class FarSide:
     """One server. May be used by several threads."""
 
     def __init__(
-        self, *, base_url: str, headers: Mapping[str, str], timeout_seconds: float, largest_answer: int, what: str
+        self,
+        *,
+        base_url: str,
+        headers: Mapping[str, str],
+        timeout_seconds: float,
+        largest_answer: int,
+        what: str,
+        keeps_limits: bool = False,
     ) -> None:
         """`timeout_seconds` bounds each request; `headers` are sent with each, to this address only.
 
-        `what` is its name in sentences, such as "reranking service". Raises InvalidInput where an address or a header
+        `what` is its name in sentences, such as "reranking service". With `keeps_limits` a service that says that its
+        limits are used up is not asked before they are full again. Raises InvalidInput where an address or a header
         is none.
         """
         self._timeout_seconds = timeout_seconds
+        self._pause = Pause() if keeps_limits else None
         self._largest_answer = largest_answer
         self._client = httpx.AsyncClient(
             base_url=_base(base_url, what), headers=_headers(headers, what), follow_redirects=False
@@ -90,13 +100,23 @@ class FarSide:
         body: Mapping[str, Any] | None = None,
         params: Mapping[str, str] | None = None,
         seconds: float | None = None,
+        longest_wait: float = _LONGEST_WAIT_SECONDS,
         is_repeatable: bool,
     ) -> Mapping[str, Any]:
         """The JSON object that it answers. Raises FarSideError.
 
-        Tried up to three times where `is_repeatable`: where asking twice changes nothing more than asking once.
+        Tried up to three times where `is_repeatable`: where asking twice changes nothing more than asking once. Where
+        the service wants to be left alone for more than `longest_wait` seconds, it is not asked again.
         """
-        answer = self.ask_any(method, path, body=body, params=params, seconds=seconds, is_repeatable=is_repeatable)
+        answer = self.ask_any(
+            method,
+            path,
+            body=body,
+            params=params,
+            seconds=seconds,
+            longest_wait=longest_wait,
+            is_repeatable=is_repeatable,
+        )
         if not isinstance(answer, dict):
             raise FarSideError("the answer is no JSON object")
         return answer
@@ -109,18 +129,33 @@ class FarSide:
         body: Mapping[str, Any] | None = None,
         params: Mapping[str, str] | None = None,
         seconds: float | None = None,
+        longest_wait: float = _LONGEST_WAIT_SECONDS,
         is_repeatable: bool,
     ) -> Any:
         """The same of a server that does not always answer an object."""
         bound = self._timeout_seconds if seconds is None else min(seconds, self._timeout_seconds)
 
         def once() -> Any:
-            return _run(self._ask(method, path, body, params, bound))
+            self._keep_pause(longest_wait)
+            return _run(self._ask(method, path, body, params, bound, longest_wait))
 
         return with_retry(lambda _: once(), seconds=MOST_TRIES * bound) if is_repeatable else once()
 
+    def _keep_pause(self, longest_wait: float) -> None:
+        """Wait for the end of the service's pause. Raises FarSideError where that would take too long."""
+        left = self._pause.seconds_left if self._pause else 0.0
+        if left > longest_wait:
+            raise FarSideError(f"its limits are used up for {left:.0f} seconds more", status=429)
+        time.sleep(left)
+
     async def _ask(
-        self, method: str, path: str, body: Mapping[str, Any] | None, params: Mapping[str, str] | None, seconds: float
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None,
+        params: Mapping[str, str] | None,
+        seconds: float,
+        longest_wait: float,
     ) -> Any:
         deadline = time.monotonic() + seconds
         # What is compressed could be of any size when it is not.
@@ -144,8 +179,10 @@ class FarSide:
             raise _Passing(_transport_reason(error)) from None
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ValueError) as error:
             raise FarSideError(f"the request could not be made ({type(error).__name__})") from None
+        if self._pause:
+            self._pause.learn(exhausted_seconds(response.headers))
         if not response.is_success:
-            raise _refusal(response, content)
+            raise _refusal(response, content, longest_wait)
         return _json(content)
 
     async def _bounded(self, response: httpx.Response, deadline: float) -> bytes:
@@ -193,7 +230,7 @@ def _json(content: bytes) -> Any:
         raise FarSideError("the answer is not JSON") from None
 
 
-def _refusal(response: httpx.Response, content: bytes) -> FarSideError:
+def _refusal(response: httpx.Response, content: bytes, longest_wait: float) -> FarSideError:
     """What the server says of itself is quoted in one short line."""
     said: Mapping[str, Any] = {}
     with suppress(FarSideError):
@@ -201,12 +238,11 @@ def _refusal(response: httpx.Response, content: bytes) -> FarSideError:
         said = found if isinstance(found, dict) else {}
     detail = _line(str(said.get("detail") or said.get("message") or ""))
     code = _line(str(said.get("code") or ""))
-    asked = response.headers.get("Retry-After", "")
-    wait_seconds = float(asked) if asked.isascii() and asked.isdigit() and len(asked) < 10 else 0.0
+    wanted = wait_seconds(response.headers)
     status = response.status_code
     reason = f"it answered {status}" + (f": {detail}" if detail else "")
-    if status in _WORTH_ANOTHER_TRY and wait_seconds <= _LONGEST_WAIT_SECONDS:
-        return _Passing(reason, status=status, said=detail, code=code, retry_after=wait_seconds)
+    if status in _WORTH_ANOTHER_TRY and wanted <= longest_wait:
+        return _Passing(reason, status=status, said=detail, code=code, retry_after=wanted)
     return FarSideError(reason, status=status, said=detail, code=code)
 
 

@@ -56,6 +56,10 @@ class Embedder(Protocol):
     def query_engine(self) -> QueryEngine:
         """What embeds queries now. Loads nothing."""
 
+    @property
+    def batch_size(self) -> int:
+        """Texts that are embedded together at best."""
+
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape (len(texts), dimension), in the order of `texts`."""
 

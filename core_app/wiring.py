@@ -44,8 +44,15 @@ def store(name: str) -> Store:
         return _store(name)
 
 
-def embedder() -> Embedder:
-    """The configured embedder, one a process; it loads its model at first use."""
+def embedder(connection: str = "") -> Embedder:
+    """The embedder of a connection, or the configured one, of which there is one a process.
+
+    It loads its model at first use. Raises Unavailable for a connection that is gone or cannot be used, and
+    InvalidInput for one that does not embed.
+    """
+    if connection:
+        path = import_string(f"{settings.RAGSITE_WIRING}.EMBEDDER_OF_CONNECTION")
+        return cast("Embedder", import_string(path)(name=connection))
     with _building:
         return _embedder()
 
@@ -62,7 +69,14 @@ def pair_scorer() -> PairScorer | None:
 
 
 def chat_model() -> ChatModel | None:
-    """The configured chat model, one a process; None where none is configured. The first call imports for seconds."""
+    """That of the connection that the settings name, or the configured one, of which there is one a process.
+
+    None where none is configured. The first call imports for seconds. Raises Unavailable for a connection that is gone
+    or cannot be used, and InvalidInput for one without a chat model.
+    """
+    if name := app_settings().llm.connection:
+        path = import_string(f"{settings.RAGSITE_WIRING}.CHAT_MODEL_OF_CONNECTION")
+        return cast("ChatModel", import_string(path)(name=name))
     if app_settings().llm.provider == "none":
         return None
     with _building:

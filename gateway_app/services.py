@@ -11,7 +11,7 @@ from django.db import transaction
 
 from access_app.audit import record
 from connections_app.models import Connection
-from connections_app.opening import opened
+from connections_app.opening import opened_store
 from connections_app.services import get_connection
 from core_app.ports import DistanceName, Vectors
 from core_app.providers import HeldChunk, HeldCollection, Provider, RankedText, RerankingProvider
@@ -30,7 +30,7 @@ def _asked(connection: Connection) -> Iterator[Provider]:
     if not database.in_atomic_block:
         # Back to the pool: a dozen who wait for a far side must not keep everybody else from the database.
         database.close()
-    with opened(connection) as provider:
+    with opened_store(connection) as provider:
         yield provider
 
 

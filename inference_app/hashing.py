@@ -40,6 +40,10 @@ class HashingEmbedder:
     def query_engine(self) -> QueryEngine:
         return QueryEngine(name="hashing")
 
+    @property
+    def batch_size(self) -> int:
+        return self._section.batch_size
+
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         return np.array([self.embed_query(text) for text in texts], dtype=np.float32).reshape(-1, DIMENSION)
 

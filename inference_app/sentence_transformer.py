@@ -54,6 +54,10 @@ class SentenceTransformerEmbedder:
         transformer = self._transformer()
         return int(transformer.get_embedding_dimension() or 0)
 
+    @property
+    def batch_size(self) -> int:
+        return self._section.batch_size
+
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         encoded = self._transformer().encode_document(
             list(texts),

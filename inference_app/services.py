@@ -64,6 +64,6 @@ def query_cache() -> QueryCache:
     return QueryCache(size=app_settings().embedding.query_cache_size)
 
 
-def embed_query(*, text: str) -> Vectors:
-    """The query's embedding by the configured embedder; shape (dimension,). Raises Unavailable."""
-    return query_cache().embed(source=embedder(), text=text)
+def embed_query(*, text: str, source: Embedder | None = None) -> Vectors:
+    """The query's embedding by `source`, or by the configured embedder; shape (dimension,). Raises Unavailable."""
+    return query_cache().embed(source=embedder() if source is None else source, text=text)

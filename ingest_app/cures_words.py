@@ -64,6 +64,21 @@ CURES = (
     gettext_noop("Start it again if it is still wanted."),
     gettext_noop("Something was changed meanwhile. Look at what there is now, and start it again."),
     gettext_noop("Its collection was deleted. Make it again, and upload the files to it."),
+    gettext_noop(
+        "The collection's embedding connection is gone or cannot be used. Mend it, or choose another, then retry."
+    ),
+    gettext_noop("The service that embeds is busy or its limits are used up. Retry later, or raise its limits."),
+    gettext_noop("The service that embeds failed; the log of the workers has more. Test the connection, then retry."),
+    gettext_noop(
+        "Test the embedding connection and mend its key, address or model. "
+        "Cut passages shorter where it reads less. Then retry."
+    ),
+    gettext_noop(
+        "The service that embeds took too long. Raise the connection's time limit or lower its batch size, then retry."
+    ),
+    gettext_noop("Nobody answers at the embedding connection's address. Mend it, then retry."),
+    gettext_noop("Set the dimension of the embedding connection to what its model gives, then retry."),
+    gettext_noop("Choose a connection that embeds for the collection, then retry."),
     gettext_noop("The embedding model failed on it; the log of the workers has the cause. Retry, or split the file."),
     gettext_noop("Something it needs was busy or down. Retry it later."),
     gettext_noop("Correct what the sentence names, and send it again."),

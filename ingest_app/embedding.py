@@ -9,8 +9,8 @@ from itertools import accumulate
 
 import numpy as np
 
+from core_app.errors import Conflict
 from core_app.ports import Vectors
-from core_app.wiring import app_settings, embedder
 from ingest_app.indexing import Draft
 
 #: How often whoever waits for the model asks whether the work has to end, at least.
@@ -58,14 +58,25 @@ def embed_drafts(*, drafts: Sequence[Draft], check: Callable[[], None]) -> list[
     Chunks of all drafts share batches, similar lengths together: a model that is asked for one short
     text at a time takes several times as long. `check` is called before each batch and may raise.
     """
-    source = embedder()
+    if not drafts:
+        return []
+    source = drafts[0].source
+    if any((draft.source.connection, draft.source.model) != (source.connection, source.model) for draft in drafts):
+        raise Conflict(
+            "The collection got another embedding connection meanwhile. Send the file again.", code="embedding_mismatch"
+        )
     texts = [context for draft in drafts for context in draft.contexts]
-    vectors = np.empty((len(texts), source.dimension), dtype=np.float32)
+    vectors: Vectors | None = None
     order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-    size = app_settings().embedding.batch_size
+    size = source.batch_size
     for start in range(0, len(order), size):
         check()
         batch = order[start : start + size]
-        vectors[batch] = source.embed_documents([texts[index] for index in batch])
+        made = source.embed_documents([texts[index] for index in batch])
+        if vectors is None:
+            vectors = np.empty((len(texts), made.shape[1]), dtype=np.float32)
+        vectors[batch] = made
+    if vectors is None:
+        vectors = np.empty((0, source.dimension), dtype=np.float32)
     ends = list(accumulate(len(draft.contexts) for draft in drafts))
-    return np.split(vectors, ends[:-1]) if drafts else []
+    return np.split(vectors, ends[:-1])

@@ -17,7 +17,7 @@ from collections_app.receiving import Received, end, put_chunks, put_document, t
 from core_app.errors import InvalidInput
 from core_app.ports import Vectors
 from ingest_app.exchange_lines import ChunkLine, DocumentLine, vector_of
-from ingest_app.exchange_target import Plan, Way, embedded, server_model
+from ingest_app.exchange_target import Plan, Way, embedded, model_of
 
 #: Documents whose leftovers are looked for at a time.
 SLICE = 200
@@ -261,7 +261,7 @@ class Arriving:
         made: dict[str, Vectors] = dict(self._ready or {})
         if missing and (self._writes or self._ready is not None):
             texts = [indexed_text(self._draft(one.line)) for one in missing]
-            made |= {one.line.id: vector for one, vector in zip(missing, embedded(texts), strict=True)}
+            made |= {one.line.id: vector for one, vector in zip(missing, embedded(texts, self.collection), strict=True)}
         if not self._writes:
             if self._ready is not None:
                 self._ready.update(made)
@@ -272,7 +272,7 @@ class Arriving:
         replaced = [one.stored for one in wanted if one.stored is not None]
         put_chunks(
             collection=self.collection,
-            model=self._plan.model or server_model(),
+            model=self._plan.model or model_of(self.collection),
             chunks=[self._received(one, made) for one in wanted],
             documents=self._whole(replaced),
         )

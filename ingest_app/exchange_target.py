@@ -17,7 +17,7 @@ from collections_app.receiving import Model
 from collections_app.services import check_language, create_collection
 from core_app.errors import Conflict, InvalidInput, ModelFailed, RagsiteError
 from core_app.names import RULE, is_collection_name
-from core_app.ports import Vectors
+from core_app.ports import Embedder, Vectors
 from core_app.where import parse_where
 from core_app.wiring import app_settings, embedder
 from ingest_app.exchange_lines import Header
@@ -65,7 +65,7 @@ def check_header(header: Header, *, is_new: bool) -> None:
 
 def plan_for(header: Header, collection: Collection | None) -> Plan:
     """What becomes of the vectors. Raises Conflict where the collection can have neither these nor the server's."""
-    source, given = embedder(), header.embedding if header.vectors else None
+    source, given = _embedder(collection), header.embedding if header.vectors else None
     generation = collection.active_generation if collection else None
     if given is not None:
         brought = (given.connection if given.model is not None else None, given.model, given.dimension)
@@ -113,9 +113,14 @@ def check_name(name: str) -> None:
         raise InvalidInput(RULE, code="invalid_name")
 
 
-def embedded(texts: Sequence[str]) -> Vectors:
-    """Vectors by the server's model. Raises ModelFailed."""
-    source, size = embedder(), app_settings().embedding.batch_size
+def _embedder(collection: Collection | None) -> Embedder:
+    return embedder(collection.embedding_connection if collection else "")
+
+
+def embedded(texts: Sequence[str], collection: Collection | None) -> Vectors:
+    """Vectors by the collection's model, or the server's for a new one. Raises ModelFailed."""
+    source = _embedder(collection)
+    size = source.batch_size
     try:
         parts = [source.embed_documents(texts[start : start + size]) for start in range(0, len(texts), size)]
     except RagsiteError:
@@ -129,9 +134,9 @@ def embedded(texts: Sequence[str]) -> Vectors:
     return found
 
 
-def server_model() -> Model:
+def model_of(collection: Collection) -> Model:
     """What `embedded` embeds with."""
-    source = embedder()
+    source = _embedder(collection)
     return Model(connection=source.connection, model=source.model, dimension=source.dimension)
 
 

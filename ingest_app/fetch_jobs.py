@@ -17,7 +17,7 @@ from collections_app.receiving import Model
 from collections_app.selectors import get_collection
 from collections_app.services import CollectionGone, bound_waiting, create_collection, lock_collection, touch
 from connections_app.models import Connection
-from connections_app.opening import opened
+from connections_app.opening import opened_store
 from connections_app.services import get_connection
 from core_app.api import reject_unstorable
 from core_app.errors import Conflict, InvalidInput, NotFound
@@ -52,7 +52,7 @@ def check_fetch(*, name: str, service: str, name_there: str = "", model: str = "
     own, fetched, after = _model_of(target, there, model), Fetched(), None
     while True:
         part = _scanned(connection, there.name, after)
-        batch = looked_at(part.chunks, model=own, fills=_fills(own), makes=False, fetched=fetched)
+        batch = looked_at(part.chunks, model=own, fills=_fills(own), into=None, fetched=fetched)
         if own is None and batch is not None:
             own = Model(connection=None, model=None, dimension=len(next(iter(batch.vectors.values()))))
         after = part.after
@@ -98,7 +98,7 @@ class _Fetch:
         self._options: dict[str, Any] = dict(job.options or {})
         self._fetched = Fetched(**self._options.get("fetched", {}))
         self._connection = get_connection(name=self._options["service"])
-        with opened(self._connection) as provider:
+        with opened_store(self._connection) as provider:
             self._there = provider.get_collection(name=self._options["name_there"])
         self._total = self._there.count or job.total
 
@@ -129,7 +129,8 @@ class _Fetch:
 
     def _store(self, part: ScannedChunks) -> None:
         model = self._model()
-        batch = looked_at(part.chunks, model=model, fills=_fills(model), makes=True, fetched=self._fetched)
+        into = Collection.objects.select_related("active_generation").get(pk=self._lease.collection_id)
+        batch = looked_at(part.chunks, model=model, fills=_fills(model), into=into, fetched=self._fetched)
         with transaction.atomic():
             assert self._lease.collection_id is not None, "an import is into a collection"
             collection = lock_collection(collection_id=self._lease.collection_id)
@@ -210,7 +211,7 @@ def _ends(name: str, connection: Connection, name_there: str, model: str) -> tup
         target: Collection | None = get_collection(name=name)
     except NotFound:
         target = None
-    with opened(connection) as provider:
+    with opened_store(connection) as provider:
         there = provider.get_collection(name=name_there or name)
     if target is not None and target.distance != there.distance:
         raise Conflict(
@@ -261,7 +262,7 @@ def _made(name: str, there: HeldCollection) -> Collection:
 
 
 def _scanned(connection: Connection, name: str, after: str | None) -> ScannedChunks:
-    with opened(connection) as provider:
+    with opened_store(connection) as provider:
         return provider.scan(name=name, after=after, limit=BATCH)
 
 

@@ -65,12 +65,12 @@ class Batch:
 
 
 def looked_at(
-    chunks: Sequence[HeldChunk], *, model: Model | None, fills: bool, makes: bool, fetched: Fetched
+    chunks: Sequence[HeldChunk], *, model: Model | None, fills: bool, into: Collection | None, fetched: Fetched
 ) -> Batch | None:
     """Those of the chunks that can be held; `fetched` is told of the others. None where there are none.
 
-    Without a `model` the first vector says the dimension. Where it `fills`, the server embeds what has no vector;
-    unless it `makes` them, those are only counted. Raises ModelFailed.
+    Without a `model` the first vector says the dimension. Where it `fills`, what has no vector is embedded as texts of
+    the collection `into` are; without one those are only counted. Raises ModelFailed.
     """
     given = {chunk.id: chunk for chunk in chunks}
     fetched.chunks += len(given)
@@ -89,8 +89,8 @@ def looked_at(
     vectors = {chunk.id: np.asarray(chunk.embedding, np.float32) for chunk in kept if chunk.embedding is not None}
     bare = [chunk for chunk in kept if chunk.embedding is None]
     fetched.embedded += len(bare)
-    if bare and makes:
-        made = embedded([chunk.text for chunk in bare])
+    if bare and into is not None:
+        made = embedded([chunk.text for chunk in bare], into)
         vectors |= {chunk.id: vector for chunk, vector in zip(bare, made, strict=True)}
     return Batch(chunks=kept, vectors=vectors)
 

@@ -18,11 +18,12 @@ from django.utils import timezone
 
 from collections_app.context import contextual_text, system_metadata
 from collections_app.disabling import DisabledTexts, keep_vectors
+from collections_app.embedding import chosen_connection, embedder_of
 from collections_app.models import Chunk, Collection, Document
 from collections_app.services import CollectionGone, lock_collection, touch, writable_space
 from core_app.errors import Conflict
-from core_app.ports import IndexedChunk, Space, Vectors
-from core_app.wiring import app_settings, embedder, store
+from core_app.ports import Embedder, IndexedChunk, Space, Vectors
+from core_app.wiring import app_settings, store
 from ingest_app.chunking import RowRange, TextChunk
 from ingest_app.chunking_settings import Chunking
 from ingest_app.extracted import keep, parsed_of
@@ -56,6 +57,8 @@ class Draft:
     contexts: Sequence[str]
     source_digest: str
     content_hash: str
+    #: What its chunks are counted and embedded with.
+    source: Embedder
     #: The content hash of the stored document that is cut anew; None where a source was sent.
     cut_anew_from: str | None = None
 
@@ -85,12 +88,12 @@ def draft_item(*, lease: Lease, item: Item, check: Callable[[], None]) -> Draft 
         return None
     parser_name = _parser_name(item, is_text=payload.is_text)
     digest = _source_digest(parser_name, content)
-    chunking = chunking_of(collection)
-    content_hash = _content_hash(item.title, item.metadata, digest, chunking)
+    chunking, source = chunking_of(collection), embedder_of(collection)
+    content_hash = _content_hash(item.title, item.metadata, digest, chunking, source)
     if _is_unchanged(collection, item, content_hash) and _skip_unchanged(lease, item, content_hash):
         return None
     document = parser().parse(name=parser_name, content=content, check=check)
-    chunks = chunking.cut(document, count_tokens=embedder().count_tokens, check=check)
+    chunks = chunking.cut(document, count_tokens=source.count_tokens, check=check)
     title = item.title or clean_text(document.title)
     return Draft(
         item=item,
@@ -102,6 +105,7 @@ def draft_item(*, lease: Lease, item: Item, check: Callable[[], None]) -> Draft 
         contexts=_contexts(title, chunks),
         source_digest=digest,
         content_hash=content_hash,
+        source=source,
     )
 
 
@@ -119,8 +123,8 @@ def _draft_anew(lease: Lease, collection: Collection, item: Item, check: Callabl
         raise Conflict(
             "Its text was not kept, for it was indexed by an older version. Send the file again.", code="text_not_kept"
         )
-    document = parsed_of(extracted)
-    chunks = chunking.cut(document, count_tokens=embedder().count_tokens, check=check)
+    document, source = parsed_of(extracted), embedder_of(collection)
+    chunks = chunking.cut(document, count_tokens=source.count_tokens, check=check)
     return Draft(
         item=item,
         document=document,
@@ -130,7 +134,8 @@ def _draft_anew(lease: Lease, collection: Collection, item: Item, check: Callabl
         chunks=chunks,
         contexts=_contexts(stored.title, chunks),
         source_digest=extracted.source_digest,
-        content_hash=_content_hash(extracted.given_title, stored.metadata, extracted.source_digest, chunking),
+        content_hash=_content_hash(extracted.given_title, stored.metadata, extracted.source_digest, chunking, source),
+        source=source,
         cut_anew_from=stored.content_hash,
     )
 
@@ -141,8 +146,7 @@ def write_draft(*, lease: Lease, draft: Draft, vectors: Vectors) -> None:
     A version that was sent before the stored one is left out. Raises Conflict when the collection's
     vectors are of another model or the document is another connector's, LeaseLostError when the job is no longer ours.
     """
-    source = embedder()
-    item = draft.item
+    item, source = draft.item, draft.source
     with transaction.atomic():
         collection = lock_collection(collection_id=lease.collection_id)
         job = hold(lease=lease)
@@ -152,6 +156,11 @@ def write_draft(*, lease: Lease, draft: Draft, vectors: Vectors) -> None:
             _skip(item, reason="A version that was sent later is indexed already.", code="superseded")
             drop_payloads(item=item, job=job)
             return
+        if source.connection != chosen_connection(collection):
+            raise Conflict(
+                "The collection got another embedding connection meanwhile. Send the file again.",
+                code="embedding_mismatch",
+            )
         space = writable_space(
             collection=collection,
             embedding_connection=source.connection,
@@ -196,16 +205,18 @@ def _parser_name(item: Item, *, is_text: bool) -> str:
 
 def content_hash_of(*, collection: Collection, name: str, content: bytes, metadata: Mapping[str, Any]) -> str:
     """The content hash that the document of such a file would have."""
-    return _content_hash("", metadata, _source_digest(name, content), chunking_of(collection))
+    digest = _source_digest(name, content)
+    return _content_hash("", metadata, digest, chunking_of(collection), embedder_of(collection))
 
 
 def _source_digest(parser_name: str, content: bytes) -> str:
     return hashlib.sha256(json.dumps(parser_name).encode() + content).hexdigest()
 
 
-def _content_hash(title: str, metadata: Mapping[str, Any], source_digest: str, chunking: Chunking) -> str:
+def _content_hash(
+    title: str, metadata: Mapping[str, Any], source_digest: str, chunking: Chunking, model: Embedder
+) -> str:
     """Covers whatever decides the chunks and their metadata. `title` is the one that was sent, if one was."""
-    model = embedder()
     decisive = [
         PIPELINE_VERSION, source_digest, title, metadata, chunking.signature, model.connection, model.model,
     ]  # fmt: skip

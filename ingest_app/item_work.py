@@ -100,7 +100,7 @@ class ItemWork:
         for item in items:
             self._heartbeat.check()
             self._draft(item)
-            if sum(len(draft.contexts) for draft in self._read) >= app_settings().embedding.batch_size:
+            if self._read and sum(len(draft.contexts) for draft in self._read) >= self._read[0].source.batch_size:
                 self._turn()
         if items[0].attempts > 1:
             self._finish_begun()

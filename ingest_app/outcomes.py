@@ -23,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 #: After the first failure that may pass, then four times as long after each other one, up to the longest.
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(minutes=10)
+#: What a service that embeds did, and may not do the next time.
+_PASSES = frozenset({"far_side_busy", "far_side_slow", "far_side_unreachable"})
 
 
 def pause(attempts: int) -> timedelta:
@@ -32,23 +34,37 @@ def pause(attempts: int) -> timedelta:
 
 def record(*, lease: Lease, item: Item, error: Exception) -> None:
     """Make an error the outcome of an item, or have it tried again where the cause may pass."""
+    if isinstance(error, RagsiteError) and error.code in _PASSES and item.attempts < _most_attempts():
+        logger.warning("item %s of job %s waits: %s", item.ordinal, lease.job_id, error.code)
+        _postpone(lease, item, detail=f"{error.detail} It is tried again by itself.", code=error.code)
+        return
     if isinstance(error, UnableToParse | RagsiteError):
         logger.info("item %s of job %s failed: %s", item.ordinal, lease.job_id, error.code)
         fail(lease=lease, item=item, detail=error.detail, code=error.code)
         return
     logger.error("item %s of job %s crashed", item.ordinal, lease.job_id, exc_info=error)
-    if item.attempts < app_settings().ingestion.max_attempts:
+    if item.attempts < _most_attempts():
         _postpone(lease, item)
     else:
         detail = "Could not be indexed because of an error on the server. Its log has the cause."
         fail(lease=lease, item=item, detail=detail, code="server_error")
 
 
-def _postpone(lease: Lease, item: Item) -> None:
+def _most_attempts() -> int:
+    return app_settings().ingestion.max_attempts
+
+
+def _postpone(
+    lease: Lease,
+    item: Item,
+    *,
+    detail: str = "An error on the server stopped the work on it. It is tried again.",
+    code: str = "server_error",
+) -> None:
     item.state = Item.State.QUEUED
     item.next_try_at = timezone.now() + pause(item.attempts)
-    item.error = "An error on the server stopped the work on it. It is tried again."
-    item.code = "server_error"
+    item.error = detail
+    item.code = code
     with transaction.atomic():
         hold(lease=lease)
         item.save(update_fields=["state", "next_try_at", "error", "code"])

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from collections_app.embedding import embedder_of
 from collections_app.models import Document
 from collections_app.selectors import get_collection
 from core_app.errors import Conflict, InvalidInput, NotFound
-from core_app.wiring import embedder
 from ingest_app.chunking import TextChunk
 from ingest_app.chunking_settings import Chunking
 from ingest_app.extracted import parsed_of
@@ -45,12 +45,13 @@ def preview_text(*, name: str, own: Mapping[str, Any] | None, text: str, text_na
 
     Raises NotFound, and InvalidInput for a setting or a text that cannot be.
     """
-    chunking = chunking_of(get_collection(name=name), own)
+    collection = get_collection(name=name)
+    chunking = chunking_of(collection, own)
     try:
         document = parser().parse(name=text_name, content=text.encode("utf-8", "ignore"))
     except UnableToParse as error:
         raise InvalidInput(error.detail, code=error.code) from None
-    return _preview(chunking, document)
+    return _preview(chunking, document, embedder_of(collection).count_tokens)
 
 
 def preview_source(*, name: str, own: Mapping[str, Any] | None, source: str) -> Preview:
@@ -65,11 +66,10 @@ def preview_source(*, name: str, own: Mapping[str, Any] | None, source: str) -> 
         raise Conflict(
             "The text of this document was not kept. Send the file again, then preview it.", code="text_not_kept"
         )
-    return _preview(chunking, parsed_of(extracted))
+    return _preview(chunking, parsed_of(extracted), embedder_of(collection).count_tokens)
 
 
-def _preview(chunking: Chunking, document: ParsedDocument) -> Preview:
-    count_tokens = embedder().count_tokens
+def _preview(chunking: Chunking, document: ParsedDocument, count_tokens: Callable[[str], int]) -> Preview:
     chunks = chunking.cut(document, count_tokens=count_tokens)
     return Preview(
         chunking=chunking,

@@ -203,6 +203,7 @@ SPECTACULAR_SETTINGS = {
         "ConnectorKindEnum": "ingest_app.models.Connector.Kind",
         "ItemStateEnum": "ingest_app.models.Item.State",
         "DocumentStateEnum": "collections_app.models.Document.State",
+        "ProviderKindEnum": ("store", "embeddings", "chat"),
         "RerankApiVersionEnum": ("1", "2"),
         "TeiErrorTypeEnum": "rerank_app.tei.ERROR_TYPES",
     },

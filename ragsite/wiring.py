@@ -36,9 +36,17 @@ CHAT_MODELS = {
 #: The built-in store as a provider, with its name among them: it is always there, and no connection leads to it.
 BUILT_IN_PROVIDER = ("pgvector", "gateway_app.here.PgVectorProvider")
 
-#: Vector systems that a connection can name: the class, and the extra that brings its client (none: empty).
+#: What a connection can name, vector systems and models: the class, and the extra that brings its client (none: empty).
 PROVIDERS = {
     "remote": ("connections_app.providers.remote.RemoteProvider", ""),
     "chroma": ("connections_app.providers.chroma.ChromaProvider", "chroma"),
     "sqlite": ("connections_app.providers.sqlite.SqliteProvider", "sqlite"),
+    "openai-embeddings": ("inference_app.connected.openai_embeddings.OpenAiEmbeddings", ""),
+    "sentence-transformers": ("inference_app.connected.sentence_transformers.SentenceTransformers", ""),
+    "openai-chat": ("inference_app.connected.chat.OpenAiChatProvider", ""),
+    "anthropic-chat": ("inference_app.connected.chat.AnthropicChatProvider", ""),
 }
+
+#: The embedder and the chat model of a connection, by its name.
+EMBEDDER_OF_CONNECTION = "inference_app.connected.using.embedder_of"
+CHAT_MODEL_OF_CONNECTION = "inference_app.connected.using.chat_model_of"

@@ -89,7 +89,8 @@ def _by_chat_model(query: str, texts: Sequence[str], seconds: float | None) -> S
 
 
 def _has_chat_model() -> bool:
-    return app_settings().llm.provider != "none"
+    section = app_settings().llm
+    return bool(section.connection) or section.provider != "none"
 
 
 def _has_cross_encoder() -> bool:

@@ -65,7 +65,11 @@ def rerankers() -> Mapping[str, Capability]:
 
 
 def _embedding(collection: Collection) -> Capability:
-    generation, source = collection.active_generation, embedder()
+    generation = collection.active_generation
+    try:
+        source = embedder(collection.embedding_connection)
+    except RagsiteError as error:
+        return Capability(is_there=False, reason=error.detail)
     if generation is None:
         return THERE  # the first text that is ingested fixes the model
     if generation.embedding_model is None:

@@ -43,7 +43,8 @@ class Findings:
     scaled: Mapping[tuple[str, Bm25], float] = field(default_factory=dict)
     #: How each leg looked, by collection or language.
     ways: dict[str, str] = field(default_factory=dict)
-    vector: Vectors | None = None
+    #: The query's vectors by collection id: each is of the model that embeds for its collection.
+    vectors: dict[int, Vectors] = field(default_factory=dict)
     #: Chunks that other systems hold alone, by the ids that stand for them here, which are below 0: rows of no table.
     guests: dict[int, Chunk] = field(default_factory=dict)
     warnings: list[SearchWarning] = field(default_factory=list)

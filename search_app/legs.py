@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import cache, partial
 from threading import BoundedSemaphore
 
+from collections_app.embedding import has_made_vectors
 from collections_app.models import Chunk, Collection
 from collections_app.services import space_of
-from core_app.errors import Unavailable
-from core_app.ports import Bm25, DenseHit, LexicalFound, Vectors
+from core_app.errors import Conflict, RagsiteError, Unavailable
+from core_app.ports import Bm25, DenseHit, Embedder, LexicalFound, Vectors
 from core_app.similarity import similarity
 from core_app.where import Where
 from core_app.wiring import app_settings, embedder, store
@@ -30,6 +31,8 @@ logger = logging.getLogger(__name__)
 
 #: Embeds while the database works on the words; such a thread never opens a connection of its own.
 _embedding = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1), thread_name_prefix="embed")
+#: Those that ask a service: they do nothing but wait, and must not keep the server's own model from its work.
+_asking = ThreadPoolExecutor(max_workers=64, thread_name_prefix="embed-elsewhere")
 
 _WORDS_CUT = SearchWarning(
     code="lexical_search_cut",
@@ -75,33 +78,26 @@ def look(looking: Looking, findings: Findings, clock: Clock) -> None:
     are searched and a warning says so (README 7, B8.5). Raises Unavailable when meaning alone is wanted
     and embedding fails, the first failure when no leg works, and InvalidInput for the filter.
     """
-    embedded = [collection for collection in looking.collections if _is_embedded(collection)]
-    for collection in looking.collections:
-        if collection not in embedded:
-            findings.warn(
-                "no_embedder",
-                "The server has no model for this collection's vectors: words alone were searched."
-                if len(looking.collections) == 1
-                else f"The server has no model for the vectors of '{collection.name}': it was searched by words alone.",
-            )
-    future = _embedding.submit(copy_context().run, partial(embed_query, text=looking.text)) if embedded else None
+    asked = _ask_embedders(looking, findings)
+    embedded = [collection for one in asked for collection in one.collections]
     searched = _searched_by_words(looking, embedded, findings)
     if searched:
         with clock.stage("words"):
             _lexical_leg(looking, searched, findings, seconds=_time_for_words(looking, embedded, clock))
-    if future is not None:
+    if asked:
         with clock.stage("embedding"):
-            findings.vector = _finished(future, looking, findings, clock)
-    if findings.vector is not None and looking.legs != "lexical":
+            _take_vectors(asked, looking, findings, clock)
+    embedded = [collection for collection in embedded if collection.pk in findings.vectors]
+    if embedded and looking.legs != "lexical":
         with clock.stage("meaning"):
-            _dense_leg(looking, embedded, findings.vector, findings, clock)
+            _dense_leg(looking, embedded, findings, clock)
     if not looking.is_deeper and not _took_their_place(findings) and findings.unsay(_WORDS_CUT):
         with clock.stage("words again"):
             _lexical_leg(looking, searched, findings, seconds=None)
     findings.raise_if_nothing_worked()
-    if findings.vector is not None:
+    if embedded:
         with clock.stage("similarities"):
-            _compare(embedded, findings.vector, findings, clock.seconds_more)
+            _compare(embedded, findings, clock.seconds_more)
     findings.end_bound()
 
 
@@ -125,13 +121,81 @@ def _took_their_place(findings: Findings) -> bool:
     return bool(findings.dense) and not any(warning.code == "dense_search_failed" for warning in findings.warnings)
 
 
-def _is_embedded(collection: Collection) -> bool:
-    """Whether the server's model made the collection's vectors."""
-    generation, source = collection.active_generation, embedder()
-    return generation is not None and (generation.embedding_connection, generation.embedding_model) == (
-        source.connection,
-        source.model,
-    )
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """An embedder that is at work on the query, and the collections that it embeds for."""
+
+    source: Embedder
+    collections: list[Collection]
+    future: Future[Vectors]
+
+    @property
+    def is_connected(self) -> bool:
+        return bool(self.collections[0].embedding_connection)
+
+
+def _ask_embedders(looking: Looking, findings: Findings) -> list[_Asked]:
+    """Give the query to each embedder that made vectors of one of the collections; what has none is said."""
+    sources: dict[str, Embedder | RagsiteError] = {}
+    found: dict[str, list[Collection]] = {}
+    for collection in looking.collections:
+        name = collection.embedding_connection
+        if name not in sources:
+            sources[name] = _source(name)
+        source, generation = sources[name], collection.active_generation
+        if isinstance(source, RagsiteError):
+            findings.warn("no_embedder", f"{source.detail} '{collection.name}' was searched by words alone.")
+        elif generation is not None and has_made_vectors(source, generation):
+            found.setdefault(name, []).append(collection)
+        else:
+            findings.warn(
+                "no_embedder",
+                "The server has no model for this collection's vectors: words alone were searched."
+                if len(looking.collections) == 1
+                else f"The server has no model for the vectors of '{collection.name}': it was searched by words alone.",
+            )
+    asked = []
+    for name, collections in found.items():
+        source = sources[name]
+        assert not isinstance(source, RagsiteError), "only what embeds was found"
+        embed = partial(embed_query, text=looking.text, source=source)
+        future = (_asking if name else _embedding).submit(copy_context().run, embed)
+        asked.append(_Asked(source=source, collections=collections, future=future))
+    return asked
+
+
+def _source(name: str) -> Embedder | RagsiteError:
+    try:
+        return embedder(name)
+    except RagsiteError as error:
+        return error
+
+
+def _take_vectors(asked: Sequence[_Asked], looking: Looking, findings: Findings, clock: Clock) -> None:
+    """Wait for each embedder. Raises Unavailable where meaning alone is wanted and none answers."""
+    failure: RagsiteError | None = None
+    for one in asked:
+        try:
+            vector = _finished(one.future, one, looking, findings, clock)
+        except RagsiteError as error:
+            failure = error
+            findings.warn("embedding_failed", f"The search by meaning was left out{_in(one.collections)}.")
+            continue
+        for collection in one.collections if vector is not None else ():
+            generation = collection.active_generation
+            assert vector is not None
+            assert generation is not None, "it has vectors"
+            if vector.shape[-1] == generation.dimension or not one.is_connected:
+                findings.vectors[collection.pk] = vector
+                continue
+            failure = Conflict(
+                f"'{one.source.model}' makes vectors of {vector.shape[-1]} numbers, and those of '{collection.name}' "
+                f"have {generation.dimension}. Set the dimension of connection '{one.source.connection}' back.",
+                code="dimension_mismatch",
+            )
+            findings.warn("dimension_mismatch", f"{failure.detail} It was not searched by meaning.")
+    if failure is not None and looking.legs == "dense" and not findings.vectors:
+        raise failure
 
 
 @cache
@@ -152,7 +216,9 @@ def _is_done(future: Future[Vectors], seconds: float) -> bool:
         _may_wait_long().release()
 
 
-def _finished(future: Future[Vectors], looking: Looking, findings: Findings, clock: Clock) -> Vectors | None:
+def _finished(
+    future: Future[Vectors], asked: _Asked, looking: Looking, findings: Findings, clock: Clock
+) -> Vectors | None:
     seconds = _time_for_meaning(looking, findings, clock)
     longest = _LONGEST_PATIENCE_SECONDS if clock.budget_ms is None else _LONGEST_EMBEDDING_SECONDS
     is_done = _is_done(future, longest if seconds is None else seconds)
@@ -167,7 +233,10 @@ def _finished(future: Future[Vectors], looking: Looking, findings: Findings, clo
         return future.result(timeout=0)
     except Exception as error:
         why = "The query could not be embedded"
-        if embedder().query_engine.is_loading:
+        if asked.is_connected and isinstance(error, RagsiteError):
+            why = error.detail.rstrip(".")
+            logger.warning("the query could not be embedded by a connection", exc_info=True)
+        elif asked.source.query_engine.is_loading:
             why = "The embedding model is being loaded, which takes some seconds"
             logger.info("searched before the embedding model was loaded")
         elif is_done:
@@ -269,9 +338,7 @@ def bm25_of(collection: Collection) -> Bm25:
     )
 
 
-def _dense_leg(
-    looking: Looking, collections: Sequence[Collection], vector: Vectors, findings: Findings, clock: Clock
-) -> None:
+def _dense_leg(looking: Looking, collections: Sequence[Collection], findings: Findings, clock: Clock) -> None:
     ranked: list[tuple[float, DenseHit]] = []
     waiting = list(collections)
     while waiting:
@@ -283,7 +350,7 @@ def _dense_leg(
         found = findings.attempt(
             "dense_search_failed",
             f"The search by meaning failed{_in_some(looking.collections)}: results are by words alone.",
-            partial(_nearest, waiting, ranked, looking, vector, findings, clock, seconds),
+            partial(_nearest, waiting, ranked, looking, findings, clock, seconds),
             where=looking.where,
             seconds=seconds,
             cut=_MEANING_CUT,
@@ -303,7 +370,6 @@ def _nearest(
     waiting: list[Collection],
     ranked: list[tuple[float, DenseHit]],
     looking: Looking,
-    vector: Vectors,
     findings: Findings,
     clock: Clock,
     seconds: float | None,
@@ -317,6 +383,7 @@ def _nearest(
         collection = waiting[0]
         assert collection.active_generation is not None
         space = space_of(collection.active_generation)
+        vector = findings.vectors[collection.pk]
         found = store(collection.store).dense(
             space=space, query=vector, limit=looking.depth, where=looking.where, seconds=left
         )
@@ -339,7 +406,7 @@ def as_row(hit: DenseHit, collection: Collection) -> Chunk:
     )
 
 
-def _compare(collections: Sequence[Collection], vector: Vectors, findings: Findings, seconds: float | None) -> None:
+def _compare(collections: Sequence[Collection], findings: Findings, seconds: float | None) -> None:
     """Similarities of what words alone found."""
     missing = [hit.chunk_id for hit in findings.lexical if hit.chunk_id not in findings.similarities]
     for collection in collections if missing else ():
@@ -351,7 +418,7 @@ def _compare(collections: Sequence[Collection], vector: Vectors, findings: Findi
             "similarity_failed",
             "Some similarities could not be computed: they count as 0.",
             lambda collection=collection, space=space: store(collection.store).distances(  # type: ignore[misc]
-                space=space, query=vector, chunk_ids=missing
+                space=space, query=findings.vectors[collection.pk], chunk_ids=missing
             ),
             seconds=seconds,
             cut=_SIMILARITIES_CUT,

@@ -171,11 +171,11 @@ class _Tracer:
 
     def _missing(self, ids: Sequence[int]) -> dict[int, float]:
         """Similarities that the search itself did not need."""
-        vector = self._outcome.findings.vector
+        vectors = self._outcome.findings.vectors
         found: dict[int, float] = {}
-        for collection in self._outcome.collections if ids and vector is not None else ():
-            assert vector is not None
-            if collection.active_generation is None:
+        for collection in self._outcome.collections if ids else ():
+            vector = vectors.get(collection.pk)
+            if vector is None or collection.active_generation is None:
                 continue
             space = space_of(collection.active_generation)
             distances = store(collection.store).distances(space=space, query=vector, chunk_ids=ids)
@@ -210,7 +210,7 @@ class _Tracer:
             return LegPlace(rank=self._dense[pk], score=score)
         if self._outcome.legs == "lexical":
             why = "Meaning was not searched."
-        elif findings.vector is None:
+        elif not findings.vectors:
             why = "The query has no vector to compare."
         elif score is None:
             why = "It has no vector of the server's model."

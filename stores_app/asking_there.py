@@ -10,7 +10,7 @@ from functools import cache, partial
 import numpy as np
 
 from connections_app.models import Connection
-from connections_app.opening import opened
+from connections_app.opening import opened_store
 from core_app.errors import FarSideSlow, StoreFailed
 from core_app.ports import Vectors
 from core_app.providers import Capability, NearChunk
@@ -42,7 +42,7 @@ def ask_there(
 def _nearest(
     connection: Connection, name: str, query: Vectors, limit: int, where: Where | None
 ) -> Sequence[NearChunk] | None:
-    with opened(connection) as provider:
+    with opened_store(connection) as provider:
         if where is not None and not provider.capabilities >= _EXACT:
             return None
         queries = np.asarray(query, dtype=np.float32)[np.newaxis]

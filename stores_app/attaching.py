@@ -8,7 +8,7 @@ from access_app.audit import record
 from collections_app.models import Collection, Generation
 from collections_app.services import change_collection, create_collection
 from connections_app.models import Connection
-from connections_app.opening import opened
+from connections_app.opening import opened_store
 from connections_app.services import get_connection
 from core_app.errors import Conflict, InvalidInput
 from core_app.ports import MAX_DIMENSION
@@ -49,7 +49,7 @@ def attach_collection(*, service: str, name_there: str, name: str, embedding_mod
 
 
 def _looked_at(to: Connection, name_there: str) -> HeldCollection:
-    with opened(to) as provider:
+    with opened_store(to) as provider:
         if Capability.SEARCH not in provider.capabilities:
             raise InvalidInput(f"The provider of '{to.name}' cannot search.", code="not_supported")
         return provider.get_collection(name=name_there)

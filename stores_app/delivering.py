@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from collections_app.models import Collection
 from collections_app.services import space_of
-from connections_app.opening import opened
+from connections_app.opening import opened_store
 from core_app.errors import InvalidInput, NotFound, RagsiteError
 from core_app.providers import HeldChunk, Provider
 from core_app.sql import statement
@@ -110,7 +110,7 @@ def _deliver(placement_id: int) -> int:
     if marks is None:
         return 0
     refused: dict[str, str] = {}
-    with opened(placement.connection) as provider:
+    with opened_store(placement.connection) as provider:
         if marks.is_emptying:
             provider.empty(name=placement.name_there)
         else:
@@ -187,7 +187,7 @@ def _clear_leftovers() -> None:
         if leftover is None:
             return
         try:
-            with opened(leftover.connection) as provider:
+            with opened_store(leftover.connection) as provider:
                 provider.delete_collection(name=leftover.name_there)
         except NotFound:
             pass

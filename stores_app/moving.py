@@ -12,7 +12,7 @@ from typing import Any
 
 from collections_app.models import Chunk, Collection
 from collections_app.services import DISTANCE_NAMES, lock_collection
-from connections_app.opening import opened
+from connections_app.opening import opened_store
 from core_app.errors import Conflict, InvalidInput, NotFound
 from core_app.providers import HeldCollection, Provider
 from stores_app import placements
@@ -87,7 +87,7 @@ def _make_there(placement: Placement) -> None:
     if placement.is_ours:
         return
     collection, name = placement.collection, placement.name_there
-    with opened(placement.connection) as provider:
+    with opened_store(placement.connection) as provider:
         try:
             _create(provider, name, collection)
         except Conflict:

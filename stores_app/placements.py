@@ -8,9 +8,11 @@ from access_app.audit import record
 from collections_app.models import Collection
 from collections_app.services import lock_collection, touch
 from connections_app.models import Connection
+from connections_app.opening import check_kind
 from connections_app.registry import provider_named
 from connections_app.services import get_connection
 from core_app.errors import Conflict, InvalidInput, NotFound
+from core_app.model_providers import ProviderKind
 from core_app.names import is_collection_name
 from core_app.providers import Capability
 from core_app.sql import statement
@@ -58,6 +60,7 @@ def begin(*, collection: Collection, service: str, name_there: str) -> Placement
 
 def check_fitting(to: Connection) -> None:
     """Raise InvalidInput where no collection can be searched at a connection, Unavailable where nothing works there."""
+    check_kind(to, ProviderKind.STORE)
     lacking = [one for one in _NEEDED if one not in provider_named(to.provider).capabilities]
     if lacking:
         raise InvalidInput(

@@ -10,7 +10,7 @@ from hashlib import sha256
 import numpy as np
 from django.db import connection
 
-from connections_app.opening import opened
+from connections_app.opening import opened_store
 from core_app.json_values import is_same_json
 from core_app.providers import HeldChunk, ScannedChunks
 from core_app.sql import statement
@@ -58,7 +58,7 @@ def verify(*, placement_id: int, told: Callable[[int], None]) -> Verified:
 def _parts(placement: Placement) -> Iterator[ScannedChunks]:
     after = None
     while True:
-        with opened(placement.connection) as provider:
+        with opened_store(placement.connection) as provider:
             part = provider.scan(name=placement.name_there, after=after, limit=BATCH)
         yield part
         after = part.after

@@ -50,6 +50,10 @@ class Remembered:
     def query_engine(self) -> QueryEngine:
         return self._embedder.query_engine
 
+    @property
+    def batch_size(self) -> int:
+        return self._embedder.batch_size
+
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         return self._vectors("document", texts, self._embedder.embed_documents)
 

@@ -6,6 +6,7 @@ import json
 
 import httpx2
 
+from core_app.rate_limits import wait_seconds
 from inference_app.chat.failures import Senseless
 
 #: Bytes. A thousand tokens are some thousand characters, and a model that thinks aloud may send many times as much.
@@ -62,5 +63,5 @@ def _too_large() -> Senseless:
 
 def _headers(response: httpx2.Response) -> dict[str, str]:
     """No other is of use, and a character set of the service's choice may be one that unpacks, or takes for ever."""
-    wait = response.headers.get("retry-after")
-    return {"content-type": "application/json", **({} if wait is None else {"retry-after": wait})}
+    wait = wait_seconds(response.headers)
+    return {"content-type": "application/json", **({"retry-after": f"{wait:.3f}"} if wait else {})}

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterator, Mapping
-from email.utils import parsedate_to_datetime
 
+from core_app.rate_limits import wait_seconds
 from core_app.retrying import PassingFailure
 
 #: That pass: timeouts and too many requests at a time, beside whatever is 500 and above.
@@ -27,7 +25,7 @@ def of_status(status: int, headers: Mapping[str, str], words: str) -> PassingFai
     """What an answer of HTTP that is no success means."""
     said = f"HTTP {status}: {words}"
     if status in _PASSING or status >= 500:
-        return PassingFailure(said, retry_after=_retry_after(headers))
+        return PassingFailure(said, retry_after=wait_seconds(headers))
     return Refusal(said)
 
 
@@ -57,16 +55,3 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             return
         yield current
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
-
-
-def _retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds, or a date; 0 where it is neither."""
-    value = headers.get("retry-after", "")
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(value).timestamp() - time.time()
-        except (ValueError, OverflowError):
-            return 0.0
-    return max(0.0, seconds) if math.isfinite(seconds) else 0.0

@@ -111,7 +111,8 @@ def _warm_up() -> None:
         embedder().warm_up()
     except (RagsiteError, OSError, ImportError, RuntimeError):
         logger.exception("the embedding model could not be loaded; searches use words alone until it can")
-    chat_model()  # importing its library takes seconds
+    if not app_settings().llm.connection:
+        chat_model()  # importing its library takes seconds
     # A million objects of libraries that stay for good: looking through them again and again would stop
     # large requests for a tenth of a second each time.
     gc.collect()

@@ -74,6 +74,8 @@ VERBS = {
     ("chunking", "GET"): Verb.READ,
     ("chunking", "PUT"): Verb.WRITE,
     ("chunking-preview", "POST"): Verb.READ,
+    ("embedding", "GET"): Verb.READ,
+    ("embedding", "PUT"): Verb.WRITE,
     ("language", "GET"): Verb.READ,
     ("language", "PUT"): Verb.WRITE,
     ("connectors", "GET"): Verb.READ,

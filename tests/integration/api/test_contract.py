@@ -131,6 +131,7 @@ def test_what_is_missing_is_documented(checked: ContractClient, contract: Contra
     bodies["query"] = {"query_embedding": [1]}
     bodies["chunking-preview"] = {"text": "t"}
     bodies["test-cases"] = {"name": "a", "query": "b", "judgements": [{"id": "c", "grade": 1}]}
+    bodies["embedding"] = {"connection": "built-in"}
     bodies["language"] = {"language": "german"}
     bodies["collection-clone"] = {"name": "copy"}
     bodies["connectors"] = {"kind": "urls", "urls": ["https://example.org/"]}
@@ -183,6 +184,8 @@ def test_what_is_missing_is_documented(checked: ContractClient, contract: Contra
         ("POST", "/collections", {"name": "woerter", "language": "klingon"}, 400),
         ("PUT", "/api/rag/collections/docs/language", {"language": "klingon"}, 400),
         ("PUT", "/api/rag/collections/docs/language", {}, 400),
+        ("PUT", "/api/rag/collections/docs/embedding", {"connection": "nowhere"}, 404),
+        ("PUT", "/api/rag/collections/docs/embedding", {}, 400),
         ("POST", "/api/rag/collections/docs/connectors", {"kind": "urls"}, 400),
         ("POST", "/api/rag/collections/docs/connectors", {"kind": "folder", "location": "/etc"}, 403),
         ("DELETE", "/api/rag/collections/docs/sources", None, 400),

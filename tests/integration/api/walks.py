@@ -42,6 +42,8 @@ def walk(client: Client) -> None:
     client.post(f"{chunking}/preview", {"source": "a.md", "chunking": {"strategy": "whole"}}, JSON)
     assert client.put(f"{chunking[:-8]}language", {"language": "german"}, JSON).json()["wanted"] is None
     assert client.get(f"{chunking[:-8]}language").json()["language"] == "german"
+    assert client.put(f"{chunking[:-8]}embedding", {"connection": "built-in"}, JSON).json()["is_usable"]
+    assert client.get(f"{chunking[:-8]}embedding").json()["connection"] == "built-in"
     assert client.post("/collections/docs/clone", {"name": "copy"}, JSON).status_code == 201
     walk_exchange(client)
     walk_connectors(client)

@@ -162,6 +162,7 @@ def pages(rows: Rows) -> dict[str, tuple[str, ...]]:
         f"collections/collection/{collection}/chunking/": ("collections.view_collection",),
         f"collections/collection/{collection}/language/": ("collections.view_collection",),
         f"collections/collection/{collection}/placement/": ("collections.view_collection",),
+        f"collections/collection/{collection}/embedding/": ("collections.view_collection",),
         f"collections/collection/{collection}/settings/": ("collections.view_collection",),
         f"collections/collection/{collection}/clone/": (
             "collections.view_collection",

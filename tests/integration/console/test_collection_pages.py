@@ -12,13 +12,13 @@ from django.test.utils import CaptureQueriesContext
 
 from collections_app import cloning
 from collections_app.describing import LONGEST_DESCRIPTION, describe_collection, metadata_changes
+from collections_app.embedding import has_made_vectors
 from collections_app.models import Alias, Chunk, Collection, Generation
 from core_app.errors import InvalidInput, Unavailable
 from core_app.wiring import embedder
 from ingest_app.models import Job
 from search_app import capabilities as asked
 from search_app.capabilities import capabilities
-from search_app.legs import _is_embedded
 from search_app.models import TestCase
 from tests.integration.console.conftest import Login, Rows
 
@@ -221,7 +221,8 @@ class TestCapabilities:
         can = capabilities(rows.collection)
         assert can.embedding.is_there
         assert can.semantic_search.is_there
-        assert _is_embedded(rows.collection)
+        assert rows.collection.active_generation is not None
+        assert has_made_vectors(embedder(), rows.collection.active_generation)
 
     @pytest.mark.parametrize("model", [None, "another/model"])
     def test_of_vectors_that_are_not_the_servers(self, root: Client, rows: Rows, model: str | None) -> None:
@@ -229,7 +230,8 @@ class TestCapabilities:
         can = capabilities(rows.collection)
         assert not can.embedding.is_there
         assert can.semantic_search == can.embedding
-        assert not _is_embedded(rows.collection)
+        assert rows.collection.active_generation is not None
+        assert not has_made_vectors(embedder(), rows.collection.active_generation)
         shown = root.get(page(rows, "change")).content.decode()
         assert 'aria-disabled="true" tabindex="0"' in shown
         assert "/admin/ingest/job/add/?collection" not in shown

@@ -11,8 +11,10 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from access_app.models import User
+from collections_app.services import create_collection
 from connections_app.models import Connection
 from connections_app.opening import close_all
+from connections_app.registry import listed
 from connections_app.sealing import unseal
 from connections_app.secret_settings import MASK
 from connections_app.services import change_connection
@@ -56,6 +58,30 @@ def test_the_built_in_store_is_not_offered(admin_client: Client) -> None:
     assert 'value="remote"' in offered
     assert "pgvector" not in offered
     assert 'name="setting_' not in text(admin_client.get(f"{LIST}add/?provider=pgvector"))
+
+
+def test_every_provider_has_a_form_with_a_field_for_each_setting(admin_client: Client) -> None:
+    for name, one in listed().items():
+        assert one.provider is not None, name
+        page = text(admin_client.get(f"{LIST}add/?provider={name}"))
+        assert [key for key in one.provider.settings_model.model_fields if f'name="setting_{key}"' not in page] == []
+
+
+def test_a_model_is_told_apart_and_embeds_a_collection(admin_client: Client) -> None:
+    fields = {"name": "far", "provider": "openai-embeddings", "setting_url": "http://127.0.0.1:9/v1"}
+    fields |= {"setting_model": "small", "setting_timeout_seconds": "1", "setting_batch_size": "8"}
+    answer = admin_client.post(f"{LIST}add/", fields, follow=True)
+    assert "cannot be reached" in text(answer)
+    assert "Embeddings" in text(admin_client.get(LIST))
+    collection = create_collection(name="docs")
+    page = f"/admin/collections/collection/{collection.pk}/embedding/"
+    assert "far" in text(admin_client.get(page))
+    assert "embedded so from now on" in text(admin_client.post(page, {"connection": "far"}, follow=True))
+    collection.refresh_from_db()
+    assert collection.embedding_connection == "far"
+    assert "Select a valid choice" in text(admin_client.post(page, {"connection": "nowhere"}))
+    Connection.objects.all().delete()
+    assert "Make it again" in text(admin_client.get(page))
 
 
 def test_it_is_made_tested_and_shown_without_its_secrets(admin_client: Client, made: Connection) -> None:

@@ -14,7 +14,7 @@ from django.urls import reverse
 from collections_app.adding import NewChunk, add_chunks
 from collections_app.models import Collection
 from collections_app.services import create_collection
-from connections_app.opening import close_all, opened
+from connections_app.opening import close_all, opened_store
 from connections_app.services import create_connection, get_connection
 from core_app.providers import HeldChunk
 from ingest_app.models import Job
@@ -104,7 +104,7 @@ def test_a_mistake_is_told_at_its_field(root: Client, tea: Collection) -> None:
 def test_an_attached_collection_says_where_its_documents_are(root: Client, settings: Any, tmp_path: Path) -> None:
     settings.DATA_DIR = tmp_path
     create_connection(name="one", provider="sqlite", settings={"file": "one.db"})
-    with opened(get_connection(name="one")) as one:
+    with opened_store(get_connection(name="one")) as one:
         one.create_collection(name="books", metadata={}, distance="cosine")
         vector = np.ones(3, np.float32)
         one.add(name="books", chunks=[HeldChunk(id="a", text="t", metadata={}, embedding=vector)])

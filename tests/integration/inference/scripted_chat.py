@@ -54,6 +54,9 @@ class Server(ThreadingHTTPServer):
         self.otherwise: Step = status(418)
         self.released = threading.Event()
         self.is_dead = False
+        #: What a request for the list of models must have; empty where it needs nothing.
+        self.key = ""
+        self.listings = 0
         #: Whoever asked did not wait for the end of `trickles`.
         self.hung_up = threading.Event()
         self.lock = threading.Lock()
@@ -97,6 +100,14 @@ class Handler(BaseHTTPRequestHandler):
             with self.server.lock:
                 self.server.under_way -= 1
 
+    def do_GET(self) -> None:
+        """The list of models, for whoever has the key."""
+        self.server.listings += 1
+        if self.server.key and self.server.key not in str(self.headers):
+            status(401, f"{self.headers} is wrong")(self, Asked(path=self.path, headers={}, body={}))
+        else:
+            self.send(json.dumps({"data": [{"id": MODEL}]}))
+
     def send(self, content: str, *, code: int = 200, kind: str = "application/json", **headers: str) -> None:
         data = content.encode()
         self.begin(code=code, **headers, kind=kind, Content_Length=str(len(data)))
@@ -115,6 +126,25 @@ def says(text: str, *, tokens: bool = True) -> Step:
     def step(handler: Handler, asked: Asked) -> None:
         as_anthropic = asked.path.endswith("/messages")
         handler.send(json.dumps(_anthropic(text, asked) if as_anthropic else _openai(text, tokens=tokens)))
+
+    return step
+
+
+def vector_of(text: str, dimension: int = 3) -> list[float]:
+    """Texts that share a letter of `abc` are near."""
+    lower = text.lower()
+    return [1.0 + lower.count(letter) for letter in "abcdefghijklmnop"[:dimension]]
+
+
+def embeds(*, dimension: int = 3, backwards: bool = False, **headers: str) -> Step:
+    """A good answer: a vector of each text, in whatever order."""
+
+    def step(handler: Handler, asked: Asked) -> None:
+        made = [vector_of(text, asked.body.get("dimensions", dimension)) for text in asked.body["input"]]
+        data = [{"object": "embedding", "index": place, "embedding": one} for place, one in enumerate(made)]
+        if backwards:
+            data.reverse()
+        handler.send(json.dumps({"object": "list", "data": data, "model": asked.body["model"]}), **headers)
 
     return step
 

@@ -14,7 +14,7 @@ from django.test import Client
 
 from collections_app.models import Chunk, Collection
 from collections_app.services import create_collection
-from connections_app.opening import close_all, opened
+from connections_app.opening import close_all, opened_store
 from connections_app.providers.sqlite import SqliteProvider
 from connections_app.services import create_connection, get_connection
 from core_app.errors import Conflict, FarSideFailed, NotFound
@@ -37,7 +37,7 @@ def _there(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     monkeypatch.setattr(fetch_jobs, "BATCH", 7)
     settings.DATA_DIR = tmp_path
     create_connection(name="theirs", provider="sqlite", settings={"file": "theirs.db"})
-    with opened(get_connection(name="theirs")) as provider:
+    with opened_store(get_connection(name="theirs")) as provider:
         provider.create_collection(name="tea", metadata={"of": "them"}, distance="l2")
     put(*(held(n) for n in range(COUNT)))
     yield
@@ -51,7 +51,7 @@ def held(number: int, *, text: str = "", dimension: int = 3, **metadata: Any) ->
 
 
 def put(*chunks: HeldChunk, name: str = "tea") -> None:
-    with opened(get_connection(name="theirs")) as provider:
+    with opened_store(get_connection(name="theirs")) as provider:
         provider.add(name=name, chunks=chunks)
 
 
@@ -140,7 +140,7 @@ def test_what_cannot_be_held_is_counted_and_said() -> None:
 def test_vectors_are_of_the_servers_model_only_where_it_is_said() -> None:
     with pytest.raises(Conflict, match="Import them into a new collection"):
         start_fetch(name="copy", service="theirs", name_there="tea", model="server")
-    with opened(get_connection(name="theirs")) as provider:
+    with opened_store(get_connection(name="theirs")) as provider:
         provider.create_collection(name="ours", metadata={}, distance="cosine")
     put(held(1, dimension=embedder().dimension), name="ours")
     work_off(start_fetch(name="ours", service="theirs", model="server"))

@@ -55,7 +55,7 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     go = threading.Event()
     vector = np.ones(256, np.float32)
 
-    def embed(*, text: str) -> Any:
+    def embed(*, text: str, **_: Any) -> Any:
         assert go.wait(60)
         return vector
 
@@ -136,7 +136,7 @@ class TestEmbedding:
         section = settings.RAGSITE.search.model_copy(update={"cut_at_budget": cut})
         settings.RAGSITE = settings.RAGSITE.model_copy(update={"search": section})
 
-        def late(*, text: str) -> Any:
+        def late(*, text: str, **_: Any) -> Any:
             raise TimeoutError("the service did not answer")
 
         monkeypatch.setattr(legs, "embed_query", late)
@@ -322,7 +322,7 @@ def test_embedding_runs_beside_the_search_by_words(collection: Collection, monke
         looked.set()
         return original(**arguments)
 
-    def embed_afterwards(*, text: str) -> Any:
+    def embed_afterwards(*, text: str, **_: Any) -> Any:
         assert looked.wait(60)
         return embed(text=text)
 

@@ -221,7 +221,7 @@ class TestA3:
         texts: list[str] = []
         embed = embed_query
 
-        def heard(*, text: str) -> Any:
+        def heard(*, text: str, **_: Any) -> Any:
             texts.append(text)
             return embed(text=text)
 

@@ -101,7 +101,7 @@ def test_a_fault_that_nobody_foresaw_is_503_where_no_other_way_was_asked_for(
 def test_b8_5_a_query_that_cannot_be_embedded_is_searched_by_words(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*, text: str) -> Any:
+    def broken(*, text: str, **_: Any) -> Any:
         raise RuntimeError(text)
 
     monkeypatch.setattr(legs, "embed_query", broken)
@@ -117,7 +117,7 @@ def test_b8_5_a_query_that_cannot_be_embedded_is_searched_by_words(
 def test_an_embedding_failure_without_hybrid_is_unavailable(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*, text: str) -> Any:
+    def broken(*, text: str, **_: Any) -> Any:
         raise RuntimeError(text)
 
     monkeypatch.setattr(legs, "embed_query", broken)

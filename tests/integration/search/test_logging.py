@@ -171,7 +171,7 @@ def test_req_rag_sec_004_nor_have_the_traces_of_what_fails(
 ) -> None:
     break_words(monkeypatch)
 
-    def no_model(*, text: str) -> Any:
+    def no_model(*, text: str, **_: Any) -> Any:
         raise RuntimeError("no model today")
 
     with caplog.at_level(logging.DEBUG):

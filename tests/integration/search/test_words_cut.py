@@ -69,7 +69,7 @@ def test_meaning_answers_when_the_search_by_words_takes_too_long(
 def test_without_meaning_the_words_get_the_time_they_need(
     collection: Collection, sleeping: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*, text: str) -> Any:
+    def broken(*, text: str, **_: Any) -> Any:
         raise RuntimeError("no model")
 
     monkeypatch.setattr(legs, "embed_query", broken)
@@ -180,7 +180,7 @@ def test_words_alone_do_not_wait_for_a_model_that_takes_too_long(
     """It would only say how similar they are."""
     go = threading.Event()
 
-    def hanging(*, text: str) -> Any:
+    def hanging(*, text: str, **_: Any) -> Any:
         assert go.wait(60)
 
     monkeypatch.setattr(legs, "embed_query", hanging)
@@ -197,7 +197,7 @@ def test_words_alone_do_not_wait_for_a_model_that_takes_too_long(
 def test_b3_5_without_similarities_a_threshold_is_not_applied(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*, text: str) -> Any:
+    def broken(*, text: str, **_: Any) -> Any:
         raise RuntimeError("no model")
 
     no_time_is_over(monkeypatch)
@@ -225,7 +225,7 @@ def test_what_terms_add_is_left_out_where_it_cannot_be_read_in_time(
 def test_nobody_waits_for_ever_for_a_model_that_hangs(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
 
-    def hanging(*, text: str) -> Any:
+    def hanging(*, text: str, **_: Any) -> Any:
         assert go.wait(60)
 
     monkeypatch.setattr(legs, "embed_query", hanging)
@@ -249,7 +249,7 @@ def test_few_wait_long_for_the_model(collection: Collection, monkeypatch: pytest
     """A search that waits holds a connection: others must be left."""
     go = threading.Event()
 
-    def hanging(*, text: str) -> Any:
+    def hanging(*, text: str, **_: Any) -> Any:
         assert go.wait(60)
 
     monkeypatch.setattr(legs, "embed_query", hanging)

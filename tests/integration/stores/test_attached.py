@@ -19,7 +19,7 @@ from collections_app.reading import get_chunk, list_chunks, metadata_values
 from collections_app.removing import delete_chunks
 from collections_app.selectors import get_collection
 from collections_app.services import create_collection, delete_collection
-from connections_app.opening import close_all, opened
+from connections_app.opening import close_all, opened_store
 from connections_app.services import get_connection
 from core_app.errors import Conflict, NotFound, RagsiteError
 from core_app.providers import HeldChunk
@@ -49,7 +49,7 @@ def books(settings: Any, tmp_path: Path) -> None:
     """Three texts that another program stored, attached as `mine`."""
     connect(settings, tmp_path, "one")
     vectors = embedder().embed_documents(list(TEXTS.values()))
-    with opened(get_connection(name="one")) as one:
+    with opened_store(get_connection(name="one")) as one:
         one.create_collection(name="books", metadata={}, distance="cosine")
         one.add(
             name="books",
@@ -109,7 +109,7 @@ def test_vectors_find_it(books: None, client: Client) -> None:
 
 def test_without_a_model_text_is_not_searched(settings: Any, tmp_path: Path) -> None:
     connect(settings, tmp_path, "one")
-    with opened(get_connection(name="one")) as one:
+    with opened_store(get_connection(name="one")) as one:
         one.create_collection(name="books", metadata={}, distance="l2")
         one.add(name="books", chunks=[HeldChunk(id="a", text="t", metadata={}, embedding=np.ones(3, np.float32))])
     made = attach_collection(service="one", name_there="books", name="mine")
@@ -149,12 +149,12 @@ def test_it_is_deleted_here_alone(books: None) -> None:
     delete_collection(name="mine")
     with pytest.raises(NotFound):
         get_collection(name="mine")
-    with opened(get_connection(name="one")) as one:
+    with opened_store(get_connection(name="one")) as one:
         assert one.get_collection(name="books").count == 3
 
 
 def test_what_cannot_be_attached_is_refused(books: None) -> None:
-    with opened(get_connection(name="one")) as one:
+    with opened_store(get_connection(name="one")) as one:
         one.create_collection(name="empty", metadata={}, distance="cosine")
     cases: list[tuple[dict[str, Any], str]] = [
         ({"service": "nowhere"}, "connection_not_found"),

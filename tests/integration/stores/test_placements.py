@@ -19,7 +19,7 @@ from collections_app.disabling import set_disabled
 from collections_app.models import Chunk, Collection
 from collections_app.removing import delete_chunks
 from collections_app.services import create_collection, delete_collection
-from connections_app.opening import close_all, opened
+from connections_app.opening import close_all, opened_store
 from connections_app.providers.sqlite import SqliteProvider
 from connections_app.services import delete_connection, get_connection
 from core_app.errors import Conflict, FarSideFailed, FarSideSlow, InvalidInput, NotFound, StoreFailed
@@ -46,7 +46,7 @@ GENERATOR = np.random.default_rng(5)
 
 @pytest.fixture(autouse=True)
 def closed() -> Iterator[None]:
-    """What was opened for rows that are gone after the test."""
+    """What was opened_store for rows that are gone after the test."""
     yield
     close_all()
 
@@ -232,14 +232,14 @@ def test_it_goes_from_place_to_place_and_back(there: None, settings: Any) -> Non
     assert_same()
     assert placement_of("c").connection.name == "two"
     deliver_due()
-    with opened(get_connection(name="one")) as one, pytest.raises(NotFound):
+    with opened_store(get_connection(name="one")) as one, pytest.raises(NotFound):
         one.get_collection(name="c")
     move("c", HERE)
     assert store_of("c") == "pgvector"
     assert not Placement.objects.exists()
     deliver_due()
     assert not Leftover.objects.exists()
-    with opened(get_connection(name="two")) as two, pytest.raises(NotFound):
+    with opened_store(get_connection(name="two")) as two, pytest.raises(NotFound):
         two.get_collection(name="c")
     assert len(near([1] * DIMENSION, top_k=60)) == 41
 
@@ -249,13 +249,13 @@ def test_a_collection_that_is_deleted_goes_there_too(there: None) -> None:
     move("c", "one")
     delete_collection(name="c")
     deliver_due()
-    with opened(get_connection(name="one")) as one:
+    with opened_store(get_connection(name="one")) as one:
         assert not one.list_collections(limit=None, offset=0).collections
 
 
 def test_what_stands_there_already_is_left_alone(there: None) -> None:
     filled()
-    with opened(get_connection(name="one")) as one:
+    with opened_store(get_connection(name="one")) as one:
         one.create_collection(name="c", metadata={}, distance="cosine")
         one.add(name="c", chunks=[HeldChunk(id="x", text="", metadata={}, embedding=np.ones(2, np.float32))])
         job = move("c", "one")

@@ -59,8 +59,8 @@ def test_an_older_row_does_not_bring_older_settings_back(fakes: list[Fake]) -> N
 def test_what_is_replaced_in_use_is_closed_once_after_its_last_use() -> None:
     with opened(row()) as old:
         use(row(minutes=1))
-        assert not old.closed  # type: ignore[attr-defined]
-    assert old.closed == 1  # type: ignore[attr-defined]
+        assert not old.closed  # type: ignore[union-attr]
+    assert old.closed == 1  # type: ignore[union-attr]
 
 
 def test_what_nobody_uses_for_minutes_is_closed_at_the_next_opening(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +70,7 @@ def test_what_nobody_uses_for_minutes_is_closed_at_the_next_opening(monkeypatch:
         later = time.monotonic() + 301
         monkeypatch.setattr(time, "monotonic", lambda: later)
         use(row(3))
-        assert (gone.closed, busy.closed) == (1, 0)  # type: ignore[attr-defined]
+        assert (gone.closed, busy.closed) == (1, 0)  # type: ignore[union-attr]
     again = use(row(1))
     assert again is not gone
 

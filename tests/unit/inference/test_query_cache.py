@@ -29,6 +29,10 @@ class CountingEmbedder:
         self.asked.append(text)
         return np.array([len(text), len(self.model)], dtype=np.float32)
 
+    @property
+    def batch_size(self) -> int:
+        return 1
+
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         return np.stack([self.embed_query(text) for text in texts])
 

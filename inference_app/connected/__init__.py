@@ -1,0 +1,1 @@
+"""Models that connections bring. Nobody imports the providers; they are found by their path."""
