@@ -24,6 +24,7 @@ CHAT_MODELS = {
 
 #: Vector systems that a connection can name: the class, and the extra that brings its client (none: empty).
 PROVIDERS = {
+    "milvus": ("connections_app.providers.milvus.MilvusProvider", "milvus"),
     "remote": ("connections_app.providers.remote.RemoteProvider", ""),
     "sqlite": ("connections_app.providers.sqlite.SqliteProvider", "sqlite"),
 }

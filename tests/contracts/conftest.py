@@ -14,7 +14,7 @@ from connections_app.providers.remote import RemoteProvider, RemoteSettings
 from core_app.ports import DistanceName
 from core_app.providers import HeldCollection, Provider
 
-PROVIDERS = ["remote", "sqlite"]
+PROVIDERS = ["remote", "sqlite", "milvus", "milvus_server"]
 
 
 @pytest.fixture(params=PROVIDERS)
@@ -37,6 +37,23 @@ def sqlite_provider(tmp_path: Path, settings: Any) -> Provider:
     sqlite = pytest.importorskip("connections_app.providers.sqlite", reason="the extra `sqlite` is not installed")
     settings.DATA_DIR = tmp_path
     made: Provider = sqlite.SqliteProvider(sqlite.SqliteSettings(file="contract.db"))
+    return made
+
+
+@pytest.fixture
+def milvus_provider(tmp_path: Path, settings: Any) -> Provider:
+    """A folder of its own."""
+    milvus = pytest.importorskip("connections_app.providers.milvus", reason="the extra `milvus` is not installed")
+    settings.DATA_DIR = tmp_path
+    made: Provider = milvus.MilvusProvider(milvus.MilvusSettings(folder="contract"))
+    return made
+
+
+@pytest.fixture
+def milvus_server_provider(milvus_url: str) -> Provider:
+    """A server, which is Milvus Lite in a process of its own."""
+    milvus = pytest.importorskip("connections_app.providers.milvus", reason="the extra `milvus` is not installed")
+    made: Provider = milvus.MilvusProvider(milvus.MilvusSettings(url=milvus_url, index="HNSW"))
     return made
 
 

@@ -1,0 +1,228 @@
+"""One client of Milvus: its calls bounded in time, and what they raise as errors of ours."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, cast
+
+import grpc
+from pymilvus import MilvusClient
+from pymilvus.exceptions import ErrorCode, MilvusException
+
+from connections_app.providers.milvus_filters import literal
+from core_app.errors import FarSideFailed, FarSideSlow, InvalidInput, NotFound, RagsiteError, Unavailable
+from core_app.retrying import PassingFailure
+
+logger = logging.getLogger(__name__)
+# It logs each failed call with its expression, in which texts of users stand; `told` logs what is needed.
+logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
+
+_NO_CONNECTION = 2
+_NOT_LOADED = 101
+_PAGE = 1_000
+Row = Mapping[str, Any]
+
+
+class Passing(PassingFailure):
+    """What may go well the next time; `ours` is said where it does not."""
+
+    def __init__(self, ours: RagsiteError) -> None:
+        super().__init__(ours.detail)
+        self.ours = ours
+
+
+class Calls:
+    """The calls that the provider needs. May be used by several threads."""
+
+    def __init__(self, address: str, *, token: str, database: str, seconds: float) -> None:
+        """Connects. `seconds` bounds each call."""
+        self._seconds = seconds
+        self._client = MilvusClient(address, token=token, db_name=database, timeout=seconds, dedicated=True)
+        # The client would try each call again until its time is up, writes too.
+        self._client._handler._on_rpc_error = _not_again
+        self._loaded: set[str] = set()
+        self.version = str(self._client.get_server_version(timeout=seconds))
+
+    @property
+    def is_lite(self) -> bool:
+        """Whether Milvus Lite answers: without a window of rows, and in no order."""
+        return "lite" in self.version
+
+    def close(self) -> None:
+        self._client.close()
+
+    def names(self) -> list[str]:
+        return [str(name) for name in self._client.list_collections(timeout=self._seconds)]
+
+    def described(self, name: str) -> Mapping[str, Any] | None:
+        """The schema as Milvus tells it; None where there is no such collection."""
+        try:
+            return cast("Mapping[str, Any]", self._client.describe_collection(name, timeout=self._seconds))
+        except MilvusException as error:
+            if error.code == ErrorCode.COLLECTION_NOT_FOUND:
+                return None
+            raise
+
+    def index(self, name: str, field: str) -> Mapping[str, Any]:
+        """The index on a field; empty without one."""
+        found = self._client.list_indexes(name, field_name=field, timeout=self._seconds)
+        if not found:
+            return {}
+        told = self._client.describe_index(name, found[0], timeout=self._seconds)
+        return cast("Mapping[str, Any]", told or {})
+
+    def create(self, name: str, *, schema: Any, index: Any) -> None:
+        """No error where another one was faster."""
+        try:
+            self._client.create_collection(
+                name, schema=schema, index_params=index, consistency_level="Strong", timeout=self._seconds
+            )
+        except MilvusException:
+            if self.described(name) is None:
+                raise
+
+    def drop(self, name: str) -> None:
+        self._loaded.discard(name)
+        self._client.drop_collection(name, timeout=self._seconds)
+
+    def upsert(self, name: str, rows: Sequence[Row]) -> None:
+        self._client.upsert(name, [dict(row) for row in rows], timeout=self._seconds)
+
+    def delete(self, name: str, expression: str) -> None:
+        self._client.delete(name, filter=expression, timeout=self._seconds)
+
+    def count(self, name: str) -> int:
+        with self._ready(name):
+            told = self._client.query(
+                name, filter="", output_fields=["count(*)"], consistency_level="Strong", timeout=self._seconds
+            )
+        return int(told[0]["count(*)"])
+
+    def rows(self, name: str, expression: str, fields: Sequence[str]) -> list[Row]:
+        """Those that the expression lets through, for expressions that name few."""
+        with self._ready(name):
+            found = self._client.query(
+                name,
+                filter=expression,
+                output_fields=list(fields),
+                consistency_level="Strong",
+                timeout=self._seconds,
+            )
+        return list(found)
+
+    def walk(self, name: str, expression: str, fields: Sequence[str]) -> Iterator[Row]:
+        """All that it lets through, in any order."""
+        if self.is_lite:
+            yield from self.rows(name, expression, fields)
+            return
+        with self._ready(name):
+            pages = self._client.query_iterator(
+                name,
+                batch_size=_PAGE,
+                filter=expression,
+                output_fields=list(fields),
+                consistency_level="Strong",
+                timeout=self._seconds,
+            )
+            try:
+                while page := pages.next():
+                    yield from page
+            finally:
+                pages.close()
+
+    def first_keys(self, name: str, expression: str, *, key: str, limit: int) -> list[str | int]:
+        """The smallest keys of those that it lets through, sorted."""
+        if self.is_lite:
+            return sorted(row[key] for row in self.rows(name, expression, [key]))[:limit]
+        with self._ready(name):
+            pages = self._client.query_iterator(
+                name,
+                batch_size=limit,
+                limit=limit,
+                filter=expression,
+                output_fields=[key],
+                consistency_level="Strong",
+                timeout=self._seconds,
+            )
+            try:
+                return sorted(row[key] for row in pages.next())
+            finally:
+                pages.close()
+
+    def search(self, name: str, **more: Any) -> list[list[Row]]:
+        """For each of `data`, the hits with their `entity`, nearest first."""
+        with self._ready(name):
+            return list(self._client.search(name, consistency_level="Strong", timeout=self._seconds, **more))
+
+    @contextmanager
+    def _ready(self, name: str) -> Iterator[None]:
+        """With the collection in memory."""
+        if name not in self._loaded:
+            self._client.load_collection(name, timeout=self._seconds)
+            self._loaded.add(name)
+        try:
+            yield
+        except MilvusException:
+            self._loaded.discard(name)  # it may have been released
+            raise
+
+
+def everything(key: str, *, is_text: bool) -> str:
+    """The expression that each row passes; an empty one asks for a limit."""
+    return f"{key} >= {literal('')}" if is_text else f"({key} >= 0 or {key} < 0)"
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """What Milvus did, as an error of ours, or as Passing."""
+    try:
+        yield
+    except (MilvusException, grpc.RpcError, grpc.FutureTimeoutError) as error:
+        code = _code(error)
+        logger.warning("a call of Milvus failed", extra={"error": type(error).__name__, "milvus_code": str(code)})
+        ours, is_passing = _ours(code, str(error))
+        raise (Passing(ours) if is_passing else ours) from error
+
+
+def _code(error: Exception) -> object:
+    code = error.code if isinstance(error, MilvusException) else None
+    if isinstance(error, grpc.RpcError):
+        with suppress(AttributeError):
+            code = error.code()
+    return code
+
+
+def _ours(code: object, said: str) -> tuple[RagsiteError, bool]:
+    """The error, and whether it may go well the next time."""
+    status = grpc.StatusCode
+    lower = said.lower()
+    if code == status.DEADLINE_EXCEEDED or "retry timeout" in lower or "deadline_exceeded" in lower:
+        return FarSideSlow("Milvus did not answer in time. Try again, or raise the connection's time limit."), False
+    if code in {status.UNAUTHENTICATED, status.PERMISSION_DENIED} or any(word in lower for word in _REFUSALS):
+        return (
+            FarSideFailed(
+                "Milvus refused the connection's token or password. Check it and what it may do.",
+                code="far_side_refused",
+            ),
+            False,
+        )
+    if code in {ErrorCode.RATE_LIMIT, ErrorCode.FORCE_DENY, status.RESOURCE_EXHAUSTED}:
+        return Unavailable("Milvus is busy. Try again in a few seconds.", code="far_side_busy"), True
+    if code in {_NO_CONNECTION, status.UNAVAILABLE}:
+        return Unavailable("Milvus cannot be reached. Check its address.", code="far_side_unreachable"), True
+    if code == ErrorCode.COLLECTION_NOT_FOUND:
+        return NotFound("The collection is gone from Milvus.", code="collection_not_found"), False
+    if code == _NOT_LOADED:
+        return FarSideFailed("Milvus has released the collection. Try again."), True
+    if code == ErrorCode.INDEX_NOT_FOUND or "index not found" in lower:
+        return InvalidInput("The collection has no index on its vectors. Make one in Milvus.", code="no_index"), False
+    return FarSideFailed("Milvus failed. Try again; this server's log has its code."), False
+
+
+_REFUSALS = ("unauthenticated", "permission_denied", "permission deny", "auth check failure", "privilege")
+
+
+def _not_again(error: Exception) -> bool:
+    raise error
