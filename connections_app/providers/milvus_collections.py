@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -240,6 +241,9 @@ class Shelf:
             found = replace(found, layout=self._layout(str(entry["far"])))
         layout = cast("Layout", found.layout)
         _check_dimension(chunks, layout.dimension)
+        if not layout.index_type:  # whoever made the collection died before it had one
+            entry = cast("Mapping[str, Any]", found.entry)
+            self.calls.make_index(layout.name, index_of(entry["distance"], index=self._wishes.index))
         rows = rows_of(given.values(), found.order_of(list(given)))
         for part in _parts(rows, _ROWS):
             self.calls.upsert(layout.name, part)
@@ -263,12 +267,14 @@ class Shelf:
             return {}
         asked = everything("name", is_text=True) if name is None else one_of("name", [name])
         rows = self.calls.walk(CATALOGUE, asked, ["name", "entry"])
-        return {str(row["name"]): row["entry"] for row in rows}
+        return {str(row["name"]): json.loads(row["entry"]) for row in rows}
 
     def _write(self, name: str, entry: Mapping[str, Any]) -> None:
         if self.calls.described(CATALOGUE) is None:
             self.calls.create(CATALOGUE, schema=catalogue_schema(), index=index_of("l2", index="FLAT"))
-        self.calls.upsert(CATALOGUE, [{"name": name, "entry": dict(entry), "vector": [0.0, 0.0]}])
+        self.calls.upsert(
+            CATALOGUE, [{"name": name, "entry": json.dumps(entry, ensure_ascii=False), "vector": [0.0, 0.0]}]
+        )
 
 
 def _check_dimension(chunks: Sequence[HeldChunk], dimension: int) -> None:

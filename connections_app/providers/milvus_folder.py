@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import logging
-import os
 import shutil
 import tempfile
 import threading
@@ -35,6 +34,7 @@ _WAITING = "ragsite.waiting"
 #: What Milvus Lite makes at once in a folder of its own.
 _MARK = "collections"
 _WORKERS = 8
+_OF_ANOTHER = "file_of_another_program"
 _LARGEST_MESSAGE = 256 * 1024 * 1024
 
 
@@ -179,7 +179,7 @@ class _Lite:
 def _prepare(path: Path) -> None:
     """Make the folder, for the server's user alone. Raises FarSideFailed for what holds something else."""
     if path.is_dir():
-        others = set(os.listdir(path)) - {_WAITING}
+        others = {one.name for one in path.iterdir()} - {_WAITING}
         if others and _MARK not in others:
             raise FarSideFailed(
                 "The folder belongs to another program. Name another one.", code="file_of_another_program"

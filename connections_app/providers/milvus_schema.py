@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
+import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,9 +42,11 @@ _SCALARS = {
 #: In bytes, as Milvus counts.
 LONGEST_ID = 4_096
 LONGEST_TEXT = 65_535
-LONGEST_JSON = 65_536
+LONGEST_JSON = 65_000
 DIMENSIONS = range(2, 32_769)
-_LARGEST_INTEGER = 2**63
+_INTEGERS = range(-(2**63), 2**64)
+_LARGEST_FLOAT = sys.float_info.max
+_OUR_FIELDS = {"id", "seq", "text", "metadata", "exact", "vector"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,22 +80,25 @@ class Layout:
         """What is asked for; those of a dynamic collection have no other name than all."""
         if self.is_dynamic:
             return ["*"]
-        named = [self.key, self.text, self.metadata, *self.others, self.vector if with_vector else None]
+        exact = "exact" if self.is_ours else None
+        named = [self.key, self.text, self.metadata, exact, *self.others, self.vector if with_vector else None]
         return [name for name in named if name is not None]
 
     def chunk(self, row: Mapping[str, Any], *, with_vector: bool) -> HeldChunk:
-        named = {self.key, self.text, self.metadata, self.vector, "seq" if self.is_ours else None}
-        free = set(row) - named if self.is_dynamic else set(self.others)
-        metadata = {name: _plain(row[name]) for name in sorted(free) if name in row and _is_told(row[name])}
-        inner = row.get(self.metadata) if self.metadata else None
-        if isinstance(inner, dict):
-            metadata |= inner
         return HeldChunk(
             id=str(row[self.key]),
             text=str(row.get(self.text) or "") if self.text else "",
-            metadata=metadata,
+            metadata=self._metadata(row),
             embedding=np.asarray(row[self.vector], dtype=np.float32) if with_vector else None,
         )
+
+    def _metadata(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        if self.is_ours and row["exact"]:
+            return cast("dict[str, Any]", json.loads(row["exact"]))
+        free = set(row) - {self.key, self.text, self.metadata, self.vector} if self.is_dynamic else set(self.others)
+        metadata = {name: _plain(row[name]) for name in sorted(free) if name in row and _is_told(row[name])}
+        inner = row.get(self.metadata) if self.metadata else None
+        return {**metadata, **inner} if isinstance(inner, dict) else metadata
 
     def key_of(self, chunk_id: str) -> str | int | None:
         """The key that stands for an id; None where there can be no such."""
@@ -122,10 +129,10 @@ def is_of_others(name: str) -> bool:
 
 
 def catalogue_schema() -> Any:
-    """Of rows `name`, `entry`; Milvus wants a vector in each collection."""
+    """Of rows `name` and `entry`, which is JSON; Milvus wants a vector in each collection."""
     schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
     schema.add_field("name", DataType.VARCHAR, is_primary=True, max_length=LONGEST_ID)
-    schema.add_field("entry", DataType.JSON)
+    schema.add_field("entry", DataType.VARCHAR, max_length=LONGEST_TEXT)
     schema.add_field("vector", DataType.FLOAT_VECTOR, dim=2)
     return schema
 
@@ -136,6 +143,8 @@ def chunks_schema(dimension: int) -> Any:
     schema.add_field("seq", DataType.INT64)
     schema.add_field("text", DataType.VARCHAR, max_length=LONGEST_TEXT)
     schema.add_field("metadata", DataType.JSON)
+    # The metadata as JSON, where a number in them has more than 64 bits; empty elsewhere.
+    schema.add_field("exact", DataType.VARCHAR, max_length=LONGEST_TEXT)
     schema.add_field("vector", DataType.FLOAT_VECTOR, dim=dimension)
     return schema
 
@@ -157,7 +166,7 @@ def layout_of(
     cannot be: for vectors in no or several fields, for instance.
     """
     fields = {str(field["name"]): field for field in told["fields"]}
-    is_ours = set(fields) == {"id", "seq", "text", "metadata", "vector"}
+    is_ours = set(fields) == _OUR_FIELDS
     if is_ours:
         text, vector, metadata = "text", "vector", "metadata"
     key = next(name for name, field in fields.items() if field.get("is_primary"))
@@ -175,7 +184,7 @@ def layout_of(
         what="metadata",
         setting="metadata_field",
     )
-    used = {found_vector, found_text, found_metadata} | ({"seq"} if is_ours else set())
+    used = {found_vector, found_text, found_metadata} | (_OUR_FIELDS if is_ours else set())
     index = index_of_field(found_vector)
     return Layout(
         name=str(told["collection_name"]),
@@ -220,15 +229,11 @@ def rows_of(chunks: Iterable[HeldChunk], seqs: Mapping[str, int]) -> list[dict[s
         seq = seqs.get(chunk.id)
         if seq is None:
             seq, following = following, following + 1
-        rows.append(
-            {
-                "id": chunk.id,
-                "seq": seq,
-                "text": chunk.text,
-                "metadata": dict(chunk.metadata),
-                "vector": cast("Vectors", chunk.embedding),
-            }
-        )
+        metadata = dict(chunk.metadata)
+        held = _shortened(metadata)
+        exact = "" if _json(held) == _json(metadata) else _json(metadata)
+        rows.append({"id": chunk.id, "seq": seq, "text": chunk.text, "metadata": held, "exact": exact})
+        rows[-1]["vector"] = chunk.embedding
     return rows
 
 
@@ -254,17 +259,22 @@ def check_text(what: str, text: str, longest: int) -> None:
 
 
 def check_metadata(metadata: Mapping[str, Any]) -> None:
-    check_text("The metadata", json.dumps(metadata, ensure_ascii=False), LONGEST_JSON)
-    if _has_long_integer(metadata):
-        raise InvalidInput("A number in the metadata has more than 64 bits, which Milvus cannot hold.", code="too_long")
+    check_text("The metadata", _json(metadata), LONGEST_JSON)
 
 
-def _has_long_integer(value: object) -> bool:
-    if isinstance(value, Mapping):
-        return any(_has_long_integer(one) for one in value.values())
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _shortened(value: Any) -> Any:
+    """The same with whole numbers of at most 64 bits; longer ones as floats."""
+    if isinstance(value, dict):
+        return {key: _shortened(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return any(_has_long_integer(one) for one in value)
-    return isinstance(value, int) and not -_LARGEST_INTEGER <= value < 2 * _LARGEST_INTEGER
+        return [_shortened(one) for one in value]
+    if isinstance(value, int) and value not in _INTEGERS:
+        return math.copysign(_LARGEST_FLOAT, value) if abs(value) > _LARGEST_FLOAT else float(value)
+    return value
 
 
 def _is_told(value: object) -> bool:

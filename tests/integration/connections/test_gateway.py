@@ -114,7 +114,13 @@ def test_without_a_service_it_is_the_storage_api_itself(client: Client, service:
         ("DELETE", "/api/collections/docs/documents?service=far", {"ids": ["a"], "where": {"a": 1}}, 400, None),
         ("GET", "/api/collections/docs/documents?service=far&filter=f", None, 400, "unknown_parameter"),
         ("PATCH", "/api/collections/docs/documents/a?service=far", {"text": "x"}, 400, "embedding_required"),
-        ("POST", "/api/collections/docs/query?service=far", {"query_embeddings": [[1], [1, 2]]}, 400, "dimension_mismatch"),
+        (
+            "POST",
+            "/api/collections/docs/query?service=far",
+            {"query_embeddings": [[1], [1, 2]]},
+            400,
+            "dimension_mismatch",
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_told(
