@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, cast
 
 import grpc
@@ -189,12 +189,14 @@ def told() -> Iterator[None]:
         raise (Passing(ours) if is_passing else ours) from error
 
 
-def _code(error: Exception) -> object:
-    code = error.code if isinstance(error, MilvusException) else None
-    if isinstance(error, grpc.RpcError):
-        with suppress(AttributeError):
-            code = error.code()
-    return code
+def _code(error: BaseException) -> object:
+    """The status that the connection gave, however the client wrapped it, else Milvus's own code."""
+    wrapped: BaseException | None = error
+    while wrapped is not None:
+        if isinstance(wrapped, grpc.RpcError) and callable(getattr(wrapped, "code", None)):
+            return wrapped.code()
+        wrapped = wrapped.__cause__ or wrapped.__context__
+    return error.code if isinstance(error, MilvusException) else None
 
 
 def _ours(code: object, said: str) -> tuple[RagsiteError, bool]:

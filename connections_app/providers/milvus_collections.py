@@ -155,7 +155,7 @@ class Shelf:
     def found(self, name: str) -> Found:
         """Raises NotFound."""
         entry = self._entries(name).get(name)
-        if entry is None and (not is_of_others(name) or far_name(name) != name):
+        if entry is None and not is_of_others(name):
             raise _not_found(name)
         layout = self._layout(str(entry["far"]) if entry else name)
         if entry is None and layout is None:

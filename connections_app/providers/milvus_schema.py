@@ -24,6 +24,7 @@ from core_app.providers import HeldChunk
 CATALOGUE = "ragsite_collections"
 _OURS = "ragsite_"
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,199}", re.ASCII)
+_MILVUS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}", re.ASCII)
 _METRICS: Mapping[str, DistanceName] = {"COSINE": "cosine", "L2": "l2", "IP": "ip"}
 _METRIC_OF = {distance: metric for metric, distance in _METRICS.items()}
 _TEXTS = ("text", "content", "document", "page_content", "body", "chunk")
@@ -124,8 +125,8 @@ def far_name(name: str) -> str:
 
 
 def is_of_others(name: str) -> bool:
-    """Whether the name is not one that this provider makes up."""
-    return not name.startswith(_OURS)
+    """Whether another program can have named a collection so."""
+    return bool(_MILVUS_NAME.fullmatch(name)) and not name.startswith(_OURS)
 
 
 def catalogue_schema() -> Any:
