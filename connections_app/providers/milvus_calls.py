@@ -45,11 +45,6 @@ class Calls:
         self._loaded: set[str] = set()
         self.version = str(self._client.get_server_version(timeout=seconds))
 
-    @property
-    def is_lite(self) -> bool:
-        """Whether Milvus Lite answers: without a window of rows, and in no order."""
-        return "lite" in self.version
-
     def close(self) -> None:
         self._client.close()
 
@@ -103,7 +98,7 @@ class Calls:
             )
         return int(told[0]["count(*)"])
 
-    def rows(self, name: str, expression: str, fields: Sequence[str]) -> list[Row]:
+    def rows(self, name: str, expression: str, fields: Sequence[str], **more: Any) -> list[Row]:
         """Those that the expression lets through, for expressions that name few."""
         with self._ready(name):
             found = self._client.query(
@@ -112,47 +107,29 @@ class Calls:
                 output_fields=list(fields),
                 consistency_level="Strong",
                 timeout=self._seconds,
+                **more,
             )
         return list(found)
 
-    def walk(self, name: str, expression: str, fields: Sequence[str]) -> Iterator[Row]:
-        """All that it lets through, in any order."""
-        if self.is_lite:
-            yield from self.rows(name, expression, fields)
-            return
-        with self._ready(name):
-            pages = self._client.query_iterator(
-                name,
-                batch_size=_PAGE,
-                filter=expression,
-                output_fields=list(fields),
-                consistency_level="Strong",
-                timeout=self._seconds,
-            )
-            try:
-                while page := pages.next():
-                    yield from page
-            finally:
-                pages.close()
+    def walk(
+        self, name: str, expression: str, fields: Sequence[str], *, key: str, limit: int | None = None
+    ) -> Iterator[Row]:
+        """The rows that it lets through, or the first so many by their key; all come in the order of the key.
 
-    def first_keys(self, name: str, expression: str, *, key: str, limit: int) -> list[str | int]:
-        """The smallest keys of those that it lets through, sorted."""
-        if self.is_lite:
-            return sorted(row[key] for row in self.rows(name, expression, [key]))[:limit]
-        with self._ready(name):
-            pages = self._client.query_iterator(
+        The client has an iterator of its own, which writes keys into expressions as they are.
+        """
+        asked, rest, page = expression, limit, [{}]
+        while page and rest != 0:
+            page = self.rows(
                 name,
-                batch_size=limit,
-                limit=limit,
-                filter=expression,
-                output_fields=[key],
-                consistency_level="Strong",
-                timeout=self._seconds,
+                asked,
+                list({key, *fields}),
+                limit=_PAGE if rest is None else min(rest, _PAGE),
+                iterator="True",  # in the order of the key
             )
-            try:
-                return sorted(row[key] for row in pages.next())
-            finally:
-                pages.close()
+            yield from page
+            rest = None if rest is None else rest - len(page)
+            asked = f"({expression}) and {key} > {literal(page[-1][key])}" if page else asked
 
     def search(self, name: str, **more: Any) -> list[list[Row]]:
         """For each of `data`, the hits with their `entity`, nearest first."""

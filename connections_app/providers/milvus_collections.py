@@ -70,7 +70,7 @@ class Found:
             found = [(row.get("seq", row[self.layout.key]), chunk.id) for row, chunk in self._walk(where)]
         else:
             order = "seq" if self.layout.is_ours else self.layout.key
-            rows = self.calls.walk(self.layout.name, self.layout.all_rows, list({self.layout.key, order}))
+            rows = self.calls.walk(self.layout.name, self.layout.all_rows, [order], key=self.layout.key)
             found = [(row[order], str(row[self.layout.key])) for row in rows]
         return [key for _, key in sorted(found)]
 
@@ -98,8 +98,8 @@ class Found:
             if key is None:
                 raise InvalidInput("'after' was not given by this store.", code="invalid_cursor")
             expression = f"{self.layout.key} > {literal(key)}"
-        keys = self.calls.first_keys(self.layout.name, expression, key=self.layout.key, limit=limit)
-        return [str(key) for key in keys]
+        rows = self.calls.walk(self.layout.name, expression, [], key=self.layout.key, limit=limit)
+        return [str(row[self.layout.key]) for row in rows]
 
     def delete(self, ids: Sequence[str]) -> int:
         """These, which are there."""
@@ -126,7 +126,7 @@ class Found:
             return
         narrow = narrowed(where, field="metadata") if self.layout.is_ours else None
         fields = self.layout.fields(with_vector=with_vector) + (["seq"] if self.layout.is_ours else [])
-        for row in self.calls.walk(self.layout.name, narrow or self.layout.all_rows, fields):
+        for row in self.calls.walk(self.layout.name, narrow or self.layout.all_rows, fields, key=self.layout.key):
             chunk = self.layout.chunk(row, with_vector=with_vector)
             if matches(where, metadata=chunk.metadata, text=chunk.text):
                 yield row, chunk
@@ -266,7 +266,7 @@ class Shelf:
         if self.calls.described(CATALOGUE) is None:
             return {}
         asked = everything("name", is_text=True) if name is None else one_of("name", [name])
-        rows = self.calls.walk(CATALOGUE, asked, ["name", "entry"])
+        rows = self.calls.walk(CATALOGUE, asked, ["entry"], key="name")
         return {str(row["name"]): json.loads(row["entry"]) for row in rows}
 
     def _write(self, name: str, entry: Mapping[str, Any]) -> None:
