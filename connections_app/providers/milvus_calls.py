@@ -22,6 +22,8 @@ logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
 _NO_CONNECTION = 2
 _NOT_LOADED = 101
 _PAGE = 1_000
+#: Milvus gives no more than 16,384 at once.
+_PAGE_OF_KEYS = 10_000
 Row = Mapping[str, Any]
 
 
@@ -119,12 +121,13 @@ class Calls:
         The client has an iterator of its own, which writes keys into expressions as they are.
         """
         asked, rest, page = expression, limit, [{}]
+        most = _PAGE if fields else _PAGE_OF_KEYS
         while page and rest != 0:
             page = self.rows(
                 name,
                 asked,
                 list({key, *fields}),
-                limit=_PAGE if rest is None else min(rest, _PAGE),
+                limit=most if rest is None else min(rest, most),
                 iterator="True",  # in the order of the key
             )
             yield from page

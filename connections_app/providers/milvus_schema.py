@@ -70,6 +70,8 @@ class Layout:
     #: Fields that are metadata each by itself.
     others: tuple[str, ...]
     is_dynamic: bool
+    #: Names that may hold the text where no field does: each row of a dynamic collection has its own.
+    dynamic_texts: tuple[str, ...]
     #: Made by this provider: with `seq`, the order of adding.
     is_ours: bool
 
@@ -86,10 +88,12 @@ class Layout:
         return [name for name in named if name is not None]
 
     def chunk(self, row: Mapping[str, Any], *, with_vector: bool) -> HeldChunk:
+        texts = (self.text,) if self.text else self.dynamic_texts
+        text = next((name for name in texts if isinstance(row.get(name), str)), None)
         return HeldChunk(
             id=str(row[self.key]),
-            text=str(row.get(self.text) or "") if self.text else "",
-            metadata=self._metadata(row),
+            text=row[text] if text else "",
+            metadata={key: value for key, value in self._metadata(row).items() if self.text or key != text},
             embedding=np.asarray(row[self.vector], dtype=np.float32) if with_vector else None,
         )
 
@@ -175,8 +179,12 @@ def layout_of(
     if found_vector is None:
         raise InvalidInput("The collection has no field of vectors of float32.", code="unreadable_collection")
     free = {name: field for name, field in fields.items() if name != key}
+    is_dynamic = bool(told.get("enable_dynamic_field"))
+    dynamic_texts = ((text,) if text else _TEXTS) if is_dynamic else ()
     texts = [name for name in _TEXTS if name in free and free[name]["type"] == DataType.VARCHAR]
-    found_text = _one(free, text or (texts[0] if texts else ""), {DataType.VARCHAR}, what="texts", setting="text_field")
+    named_text = "" if text in dynamic_texts and text not in free else text
+    named_text = named_text or (texts[0] if texts else "")
+    found_text = _one(free, named_text, {DataType.VARCHAR}, what="texts", setting="text_field")
     has_metadata = "metadata" in free and free["metadata"]["type"] == DataType.JSON
     found_metadata = _one(
         free,
@@ -199,7 +207,8 @@ def layout_of(
         text=found_text,
         metadata=found_metadata,
         others=tuple(name for name, field in free.items() if name not in used and field["type"] in _SCALARS),
-        is_dynamic=bool(told.get("enable_dynamic_field")),
+        is_dynamic=is_dynamic,
+        dynamic_texts=dynamic_texts,
         is_ours=is_ours,
     )
 
