@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-import grpc
-from pymilvus import MilvusClient
-from pymilvus.exceptions import ErrorCode, MilvusException
+import grpc  # type: ignore[import-untyped]
+from pymilvus import MilvusClient  # type: ignore[import-untyped]
+from pymilvus.exceptions import ErrorCode, MilvusException  # type: ignore[import-untyped]
 
 from connections_app.providers.milvus_filters import literal
 from core_app.errors import FarSideFailed, FarSideSlow, InvalidInput, NotFound, RagsiteError, Unavailable
@@ -120,7 +120,8 @@ class Calls:
 
         The client has an iterator of its own, which writes keys into expressions as they are.
         """
-        asked, rest, page = expression, limit, [{}]
+        asked, rest = expression, limit
+        page: list[Row] = [{}]
         most = _PAGE if fields else _PAGE_OF_KEYS
         while page and rest != 0:
             page = self.rows(

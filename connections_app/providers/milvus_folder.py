@@ -17,11 +17,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import grpc
-from milvus_lite.adapter.grpc.servicer import MilvusServicer
-from milvus_lite.db import MilvusLite
-from milvus_lite.exceptions import DataDirLockedError, MilvusLiteError
-from pymilvus.grpc_gen import milvus_pb2_grpc
+import grpc  # type: ignore[import-untyped]
+from milvus_lite.adapter.grpc.servicer import MilvusServicer  # type: ignore[import-untyped]
+from milvus_lite.db import MilvusLite  # type: ignore[import-untyped]
+from milvus_lite.exceptions import DataDirLockedError, MilvusLiteError  # type: ignore[import-untyped]
+from pymilvus.grpc_gen import milvus_pb2_grpc  # type: ignore[import-untyped]
 
 from connections_app.providers.milvus_calls import Calls
 from core_app.errors import FarSideFailed, Unavailable

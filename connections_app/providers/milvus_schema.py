@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from pymilvus import DataType, MilvusClient
+from pymilvus import DataType, MilvusClient  # type: ignore[import-untyped]
 
 from connections_app.providers.milvus_calls import everything
 from core_app.errors import InvalidInput

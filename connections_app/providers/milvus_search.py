@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from connections_app.providers.milvus_collections import Found
 from connections_app.providers.milvus_filters import narrowed
@@ -95,7 +96,7 @@ def _ordered(layout: Layout, query: Vectors, chunks: Iterable[HeldChunk], limit:
     ]
 
 
-def _away(layout: Layout, asked: Vectors, chunk: HeldChunk) -> float:
+def _away(layout: Layout, asked: npt.NDArray[np.float64], chunk: HeldChunk) -> float:
     held = np.asarray(cast("Vectors", chunk.embedding), dtype=np.float64)
     if layout.distance == "l2":
         return float(np.linalg.norm(held - asked))

@@ -19,7 +19,9 @@ from core_app.providers import HeldChunk
 from core_app.where import Compare
 
 pymilvus = pytest.importorskip("pymilvus", reason="the extra `milvus` is not installed")
-import grpc  # noqa: E402 -- comes with the client
+import grpc  # type: ignore[import-untyped]  # noqa: E402 -- comes with the client
+from milvus_lite.db import MilvusLite  # type: ignore[import-untyped]  # noqa: E402
+from milvus_lite.server_manager import server_manager_instance  # type: ignore[import-untyped]  # noqa: E402
 
 from connections_app.providers.milvus import MilvusProvider, MilvusSettings  # noqa: E402
 
@@ -58,8 +60,6 @@ def other_program(folder: Path) -> Callable[[Filler], None]:
     """Does something in the folder with Milvus's own client."""
 
     def run(fill: Filler) -> None:
-        from milvus_lite.server_manager import server_manager_instance
-
         client = pymilvus.MilvusClient(str(folder))
         fill(client)
         client.close()
@@ -193,8 +193,6 @@ folder.close()
 
 
 def test_a_folder_that_another_program_keeps_is_told(connected: Callable[..., MilvusProvider], folder: Path) -> None:
-    from milvus_lite.db import MilvusLite
-
     database = MilvusLite(str(folder))
     provider = connected(timeout_seconds=0.2)
     with pytest.raises(Unavailable, match="in use by another process") as refused:
@@ -206,8 +204,6 @@ def test_a_folder_that_another_program_keeps_is_told(connected: Callable[..., Mi
 
 
 def test_closing_lets_go_of_lock_and_threads(connected: Callable[..., MilvusProvider], folder: Path) -> None:
-    from milvus_lite.db import MilvusLite
-
     before = threading.active_count()
     for _ in range(3):
         provider = connected()
@@ -229,7 +225,7 @@ def test_what_is_no_folder_of_milvus_is_left_alone(connected: Callable[..., Milv
     assert [one.name for one in folder.iterdir()] == ["mine.txt"]
 
 
-class _Answers(grpc.GenericRpcHandler):
+class _Answers(grpc.GenericRpcHandler):  # type: ignore[misc]
     """A server that answers each call alike."""
 
     def __init__(self, status: Any, seconds: float = 0) -> None:

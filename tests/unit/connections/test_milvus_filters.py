@@ -113,7 +113,9 @@ def test_names_of_any_text_are_kept(provider: Any) -> None:
     names = ["ragsite_x", "ragsite_collections", "1 a", "ä", "a-b", 'q"', "x" * 512, "documents"]
     for name in names:
         provider.create_collection(name=name, metadata={"n": name}, distance="cosine")
-        provider.add(name=name, chunks=[HeldChunk(id=name, text="", metadata={}, embedding=np.ones(2))])
+        provider.add(
+            name=name, chunks=[HeldChunk(id=name, text="", metadata={}, embedding=np.ones(2, dtype=np.float32))]
+        )
     listed = provider.list_collections(limit=None, offset=0).collections
     assert {one.name: (one.metadata["n"], one.count) for one in listed} == {name: (name, 1) for name in names}
 
