@@ -45,6 +45,7 @@ class Calls:
         # The client would try each call again until its time is up, writes too.
         self._client._handler._on_rpc_error = _not_again
         self._loaded: set[str] = set()
+        self._indexes: dict[tuple[str, str], Mapping[str, Any]] = {}
         self.version = str(self._client.get_server_version(timeout=seconds))
 
     def close(self) -> None:
@@ -62,13 +63,18 @@ class Calls:
                 return None
             raise
 
+    def has_index(self, name: str, field: str) -> bool:
+        return bool(self._client.list_indexes(name, field_name=field, timeout=self._seconds))
+
     def index(self, name: str, field: str) -> Mapping[str, Any]:
-        """The index on a field; empty without one."""
-        found = self._client.list_indexes(name, field_name=field, timeout=self._seconds)
-        if not found:
-            return {}
-        told = self._client.describe_index(name, found[0], timeout=self._seconds)
-        return cast("Mapping[str, Any]", told or {})
+        """The index on a field; empty without one. Asked for once: Milvus Lite counts all rows for it."""
+        if (name, field) not in self._indexes:
+            found = self._client.list_indexes(name, field_name=field, timeout=self._seconds)
+            told = self._client.describe_index(name, found[0], timeout=self._seconds) if found else None
+            if not told:
+                return {}
+            self._indexes[name, field] = told
+        return self._indexes[name, field]
 
     def create(self, name: str, *, schema: Any, index: Any) -> None:
         """With its index, in memory. No error where another one was faster."""

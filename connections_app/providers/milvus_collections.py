@@ -13,6 +13,7 @@ from connections_app.providers.milvus_filters import literal, narrowed, one_of
 from connections_app.providers.milvus_schema import (
     CATALOGUE,
     LONGEST_ID,
+    METRIC_OF,
     Layout,
     catalogue_schema,
     check,
@@ -157,7 +158,7 @@ class Shelf:
         entry = self._entries(name).get(name)
         if entry is None and not is_of_others(name):
             raise _not_found(name)
-        layout = self._layout(str(entry["far"]) if entry else name)
+        layout = self._layout(str(entry["far"]) if entry else name, entry)
         if entry is None and layout is None:
             raise _not_found(name)
         if entry is not None and layout is not None and not layout.is_ours:
@@ -207,6 +208,7 @@ class Shelf:
             "far": far_name(name),
             "metadata": dict(metadata),
             "distance": distance,
+            "index": self._wishes.index,
             "created_at": datetime.now(UTC).isoformat(),
         }
         self._write(name, entry)
@@ -232,30 +234,29 @@ class Shelf:
         if not chunks:
             return
         given = {chunk.id: chunk for chunk in chunks}
+        entry = cast("Mapping[str, Any]", found.entry)
         dimension = len(cast("Vectors", chunks[0].embedding))
         if found.layout is None:
-            entry = cast("Mapping[str, Any]", found.entry)
             _check_dimension(chunks, dimension)
-            index = index_of(entry["distance"], index=self._wishes.index)
+            index = index_of(entry["distance"], index=entry["index"])
             self.calls.create(str(entry["far"]), schema=chunks_schema(dimension), index=index)
-            found = replace(found, layout=self._layout(str(entry["far"])))
+            found = replace(found, layout=self._layout(str(entry["far"]), entry))
         layout = cast("Layout", found.layout)
         _check_dimension(chunks, layout.dimension)
-        if not layout.index_type:  # whoever made the collection died before it had one
-            entry = cast("Mapping[str, Any]", found.entry)
-            self.calls.make_index(layout.name, index_of(entry["distance"], index=self._wishes.index))
+        if not self.calls.has_index(layout.name, layout.vector):  # who made the collection died before it had one
+            self.calls.make_index(layout.name, index_of(entry["distance"], index=entry["index"]))
         rows = rows_of(given.values(), found.order_of(list(given)))
         for part in _parts(rows, _ROWS):
             self.calls.upsert(layout.name, part)
 
-    def _layout(self, far: str) -> Layout | None:
+    def _layout(self, far: str, entry: Mapping[str, Any] | None) -> Layout | None:
         described = self.calls.described(far)
         if described is None:
             return None
         wishes = self._wishes
         return layout_of(
             described,
-            lambda field: self.calls.index(far, field),
+            lambda field: _index_told(entry) if entry else self.calls.index(far, field),
             text=wishes.text_field,
             vector=wishes.vector_field,
             metadata=wishes.metadata_field,
@@ -275,6 +276,11 @@ class Shelf:
         self.calls.upsert(
             CATALOGUE, [{"name": name, "entry": json.dumps(entry, ensure_ascii=False), "vector": [0.0, 0.0]}]
         )
+
+
+def _index_told(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The index of a collection of ours, as Milvus would tell it."""
+    return {"index_type": entry["index"], "metric_type": METRIC_OF[entry["distance"]]}
 
 
 def _check_dimension(chunks: Sequence[HeldChunk], dimension: int) -> None:

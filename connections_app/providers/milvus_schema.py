@@ -26,7 +26,7 @@ _OURS = "ragsite_"
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,199}", re.ASCII)
 _MILVUS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}", re.ASCII)
 _METRICS: Mapping[str, DistanceName] = {"COSINE": "cosine", "L2": "l2", "IP": "ip"}
-_METRIC_OF = {distance: metric for metric, distance in _METRICS.items()}
+METRIC_OF = {distance: metric for metric, distance in _METRICS.items()}
 _TEXTS = ("text", "content", "document", "page_content", "body", "chunk")
 _SCALARS = {
     DataType.BOOL,
@@ -118,7 +118,7 @@ class Layout:
             wide = {"ef": min(max(4 * limit, 512), 32_768)}
         elif self.index_type.startswith("IVF"):
             wide = {"nprobe": max(self.lists, 1)}
-        return {"metric_type": _METRIC_OF[self.distance], "params": wide}
+        return {"metric_type": METRIC_OF[self.distance], "params": wide}
 
 
 def far_name(name: str) -> str:
@@ -158,7 +158,7 @@ def index_of(distance: DistanceName, *, index: str) -> Any:
     """For `vector`; HNSW with more edges than Milvus makes by itself."""
     params = MilvusClient.prepare_index_params()
     wide = {"M": 32, "efConstruction": 400} if index == "HNSW" else {}
-    params.add_index("vector", index_type=index, metric_type=_METRIC_OF[distance], params=wide)
+    params.add_index("vector", index_type=index, metric_type=METRIC_OF[distance], params=wide)
     return params
 
 
@@ -175,24 +175,14 @@ def layout_of(
     if is_ours:
         text, vector, metadata = "text", "vector", "metadata"
     key = next(name for name, field in fields.items() if field.get("is_primary"))
-    found_vector = _one(fields, vector, {DataType.FLOAT_VECTOR}, what="vectors", setting="vector_field")
-    if found_vector is None:
-        raise InvalidInput("The collection has no field of vectors of float32.", code="unreadable_collection")
     free = {name: field for name, field in fields.items() if name != key}
     is_dynamic = bool(told.get("enable_dynamic_field"))
     dynamic_texts = ((text,) if text else _TEXTS) if is_dynamic else ()
-    texts = [name for name in _TEXTS if name in free and free[name]["type"] == DataType.VARCHAR]
-    named_text = "" if text in dynamic_texts and text not in free else text
-    named_text = named_text or (texts[0] if texts else "")
-    found_text = _one(free, named_text, {DataType.VARCHAR}, what="texts", setting="text_field")
-    has_metadata = "metadata" in free and free["metadata"]["type"] == DataType.JSON
-    found_metadata = _one(
-        free,
-        metadata or ("metadata" if has_metadata else ""),
-        {DataType.JSON},
-        what="metadata",
-        setting="metadata_field",
-    )
+    found_vector = _one(free, vector, {DataType.FLOAT_VECTOR}, what="vectors", setting="vector_field")
+    if found_vector is None:
+        raise InvalidInput("The collection has no field of vectors of float32.", code="unreadable_collection")
+    found_text = _text_field(free, "" if text in dynamic_texts and text not in free else text)
+    found_metadata = _metadata_field(free, metadata)
     used = {found_vector, found_text, found_metadata} | (_OUR_FIELDS if is_ours else set())
     index = index_of_field(found_vector)
     return Layout(
@@ -210,6 +200,23 @@ def layout_of(
         is_dynamic=is_dynamic,
         dynamic_texts=dynamic_texts,
         is_ours=is_ours,
+    )
+
+
+def _text_field(fields: Mapping[str, Any], named: str) -> str | None:
+    """By the setting, a name that is common for it, or its type."""
+    common = [name for name in _TEXTS if name in fields and fields[name]["type"] == DataType.VARCHAR]
+    return _one(fields, named or next(iter(common), ""), {DataType.VARCHAR}, what="texts", setting="text_field")
+
+
+def _metadata_field(fields: Mapping[str, Any], named: str) -> str | None:
+    has_common = "metadata" in fields and fields["metadata"]["type"] == DataType.JSON
+    return _one(
+        fields,
+        named or ("metadata" if has_common else ""),
+        {DataType.JSON},
+        what="metadata",
+        setting="metadata_field",
     )
 
 

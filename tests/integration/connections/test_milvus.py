@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.test import Client
 
 from core_app.errors import FarSideFailed, FarSideSlow, InvalidInput, NotFound, RagsiteError, Unavailable
 from core_app.providers import HeldChunk
@@ -25,6 +26,7 @@ from milvus_lite.server_manager import server_manager_instance  # type: ignore[i
 
 from connections_app.providers.milvus import MilvusProvider, MilvusSettings  # noqa: E402
 
+JSON = "application/json"
 VECTOR = np.ones(4, dtype=np.float32)
 Filler = Callable[[Any], None]
 
@@ -320,6 +322,23 @@ def test_more_than_one_page_of_rows_is_listed_scanned_and_deleted(connected: Cal
     assert not near
     assert provider.delete_chunks(name="many", ids=None, where=Compare("n", "$gte", 10)) == 2490
     assert provider.get_collection(name="many").count == 10
+
+
+@pytest.mark.django_db
+def test_a_9_7_a_connection_to_a_folder_answers_over_http(client: Client, folder: Path) -> None:
+    body = {"name": "lite", "provider": "milvus", "settings": {"folder": folder.name}}
+    assert client.post("/api/connections", body, JSON).status_code == 201
+    told = client.post("/api/connections/lite/test").json()
+    assert (told["status"], told["details"]["sparse"]) == ("healthy", True)
+    at = "/api/collections/docs{}?service=lite".format
+    made = client.post("/api/collections?service=lite", {"name": "docs", "distance": "cosine"}, JSON)
+    assert made.status_code == 201
+    documents = [{"id": "a", "text": "x", "metadata": {"n": 1}, "embedding": [1.0, 0.0]}]
+    assert client.post(at("/documents"), {"documents": documents}, JSON).status_code == 201
+    found = client.post(at("/query"), {"query_embedding": [1.0, 0.0], "top_k": 3, "where": {"n": 1}}, JSON).json()
+    assert [(one["id"], one["distance"]) for one in found["results"]] == [("a", 0.0)]
+    refused = client.post(at("/documents"), {"documents": [{**documents[0], "embedding": [1.0]}]}, JSON)
+    assert (refused.status_code, refused.json()["code"]) == (400, "dimension_not_possible")
 
 
 @pytest.mark.parametrize(
