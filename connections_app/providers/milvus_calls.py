@@ -84,6 +84,9 @@ class Calls:
             if self.described(name) is None:
                 raise
         self.make_index(name, index)
+        # Other clients may know a collection of this name as one that is in memory.
+        self._client.load_collection(name, timeout=self._seconds)
+        self._loaded.add(name)
 
     def make_index(self, name: str, index: Any) -> None:
         # Waiting for it means half a second of sleep, and there is nothing in it yet.

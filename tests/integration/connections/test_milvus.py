@@ -18,6 +18,7 @@ from django.test import Client
 from core_app.errors import FarSideFailed, FarSideSlow, InvalidInput, NotFound, RagsiteError, Unavailable
 from core_app.providers import HeldChunk
 from core_app.where import Compare
+from tests.contracts.conftest import milvus_url  # noqa: F401
 
 pymilvus = pytest.importorskip("pymilvus", reason="the extra `milvus` is not installed")
 import grpc  # type: ignore[import-untyped]  # noqa: E402 -- comes with the client
@@ -322,6 +323,27 @@ def test_more_than_one_page_of_rows_is_listed_scanned_and_deleted(connected: Cal
     assert not near
     assert provider.delete_chunks(name="many", ids=None, where=Compare("n", "$gte", 10)) == 2490
     assert provider.get_collection(name="many").count == 10
+
+
+def test_a_client_follows_what_another_one_does_on_a_server(milvus_url: str) -> None:  # noqa: F811
+    """What it remembers of a collection is gone with it: its dimension, that it is in memory."""
+    one, other = (MilvusProvider(MilvusSettings(url=milvus_url, timeout_seconds=10)) for _ in range(2))
+    one.create_collection(name="followed", metadata={}, distance="l2")
+    for dimension in (4, 3, 5):
+        vector = np.ones(dimension, dtype=np.float32)
+        for number, provider in enumerate((one, other)):
+            added = HeldChunk(id=f"{number}", text="", metadata={}, embedding=vector)
+            provider.add(name="followed", chunks=[added])
+        for provider in (other, one):
+            (near,) = provider.nearest(name="followed", queries=vector[None, :], limit=5, where=None)
+            assert [found.chunk.id for found in near] == ["0", "1"]
+        assert one.empty(name="followed") == 2
+        assert other.get_collection(name="followed").count == 0
+    other.delete_collection(name="followed")
+    with pytest.raises(NotFound):
+        one.add(name="followed", chunks=[chunk("a")])
+    one.close()
+    other.close()
 
 
 @pytest.mark.django_db
