@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
 from urllib.parse import urlsplit
 
 from django.utils import timezone
@@ -73,9 +73,10 @@ class MilvusSettings(ConnectionSettings):
         pattern=_FIELD,
         max_length=200,
     )
-    index: Literal["FLAT", "HNSW"] = Field(
+    index: str = Field(
         "FLAT",
         title=gettext_noop("Index"),
+        pattern=r"^(FLAT|HNSW)$",
         description=gettext_noop(
             "Of collections that are made here: FLAT compares all vectors and is exact, HNSW is faster for millions."
         ),

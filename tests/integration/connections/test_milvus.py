@@ -374,8 +374,18 @@ def test_a_9_7_a_connection_to_a_folder_answers_over_http(client: Client, folder
         {"folder": "/etc/milvus"},
         {"url": "http://a:1", "token": "a", "user": "b"},
         {"folder": "a", "text_field": 'a" or 1'},
+        {"folder": "a", "index": "IVF_FLAT"},
     ],
 )
 def test_settings_that_cannot_be_are_refused(folder: Path, given: Any) -> None:
     with pytest.raises(ValueError, match="validation error"):
         MilvusSettings(**given)
+
+
+def test_the_console_has_a_form_for_the_settings() -> None:
+    from console_app.connection_forms import ConnectionForm
+
+    form = ConnectionForm({"name": "lite", "setting_folder": "a"}, model=MilvusSettings, shown={})
+    assert {name for name in form.fields if name != "name"} == {
+        f"setting_{name}" for name in MilvusSettings.model_fields
+    }
