@@ -38,6 +38,7 @@ BUILT_IN_PROVIDER = ("pgvector", "gateway_app.here.PgVectorProvider")
 
 #: What a connection can name, vector systems and models: the class, and the extra that brings its client (none: empty).
 PROVIDERS = {
+    "milvus": ("connections_app.providers.milvus.MilvusProvider", "milvus"),
     "remote": ("connections_app.providers.remote.RemoteProvider", ""),
     "chroma": ("connections_app.providers.chroma.ChromaProvider", "chroma"),
     "sqlite": ("connections_app.providers.sqlite.SqliteProvider", "sqlite"),

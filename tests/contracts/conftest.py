@@ -15,21 +15,24 @@ from pytest_django.live_server_helper import LiveServer
 
 from connections_app.providers.chroma import ChromaProvider
 from connections_app.providers.chroma_settings import ChromaSettings
+from connections_app.providers.milvus import MilvusProvider, MilvusSettings
 from connections_app.providers.remote import RemoteProvider, RemoteSettings
 from connections_app.registry import built_in_store
 from core_app.ports import DistanceName
 from core_app.providers import HeldCollection, Provider
 from tests.contracts.calls import WRONG
 from tests.contracts.chroma import refusing, running_chroma
+from tests.contracts.milvus import running_milvus
 from tests.integration.access.conftest import keys_required  # noqa: F401 (a fixture)
 from tests.unit.docs.howto_package import make_package
 
-PROVIDERS = ["pgvector", "remote", "sqlite", "chroma_folder", "chroma_server", "howto"]
+PROVIDERS = ["pgvector", "remote", "sqlite", "chroma_folder", "chroma_server", "milvus", "milvus_server", "howto"]
 
 #: Those that have an address: how to make one that asks there, and waits for so many seconds.
 ADDRESSED: Mapping[str, Callable[[str, float], Provider]] = {
     "remote": lambda url, seconds: RemoteProvider(RemoteSettings(url=url, timeout_seconds=seconds)),
     "chroma_server": lambda url, seconds: ChromaProvider(ChromaSettings(url=url, timeout_seconds=seconds)),
+    "milvus_server": lambda url, seconds: MilvusProvider(MilvusSettings(url=url, timeout_seconds=seconds)),
 }
 #: Those that a service can refuse, each with a fixture `NAME_refused`: connected with wrong credentials.
 REFUSED = ["remote", "chroma_server"]
@@ -82,6 +85,26 @@ def chroma_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def chroma_server_provider(chroma_address: str) -> Provider:
     """A Chroma server, over HTTP."""
     return ChromaProvider(ChromaSettings(url=chroma_address))
+
+
+@pytest.fixture
+def milvus_provider(tmp_path: Path, settings: Any) -> Provider:
+    """A folder of its own."""
+    settings.DATA_DIR = tmp_path
+    return MilvusProvider(MilvusSettings(folder="contract"))
+
+
+@pytest.fixture(scope="session")
+def milvus_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Milvus Lite's own server, in a process of its own."""
+    with running_milvus(tmp_path_factory.mktemp("milvus") / "data") as address:
+        yield address
+
+
+@pytest.fixture
+def milvus_server_provider(milvus_address: str) -> Provider:
+    """A Milvus server."""
+    return MilvusProvider(MilvusSettings(url=milvus_address, index="HNSW"))
 
 
 @pytest.fixture
