@@ -20,7 +20,9 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from core_app.ports import AskedTerm
+from collections_app.models import Collection as CollectionRow
+from core_app.ports import AskedTerm, Bm25
+from core_app.wiring import app_settings, store
 
 Corpus = TypeVar("Corpus", bound=Hashable)
 
@@ -70,3 +72,21 @@ def _units_of_a_score(terms: Sequence[AskedTerm], *, words: Collection[str]) -> 
 
 def _mass(term: AskedTerm) -> float:
     return term.weight * term.idf
+
+
+def alike(collections: Sequence[CollectionRow]) -> dict[tuple[str, Bm25], list[CollectionRow]]:
+    """Those that weigh words alike, by their store and how they do."""
+    found: dict[tuple[str, Bm25], list[CollectionRow]] = {}
+    for collection in collections:
+        found.setdefault((store(collection.store).home, bm25_of(collection)), []).append(collection)
+    return found
+
+
+def bm25_of(collection: CollectionRow) -> Bm25:
+    """How the collection's words are weighed."""
+    section = app_settings().search
+    return Bm25(
+        language=collection.language,
+        k1=section.k1 if collection.k1 is None else collection.k1,
+        b=section.b if collection.b is None else collection.b,
+    )

@@ -10,10 +10,10 @@ from core_app.ports import AskedTerm, TermShare
 from core_app.wiring import store
 from search_app.asking import SearchRequest
 from search_app.clock import Stage
+from search_app.corpora import alike
 from search_app.emptiness import Survivors, survivors
 from search_app.findings import Findings
 from search_app.fusion import RRF_K
-from search_app.legs import alike
 from search_app.ranking import Ranking
 from search_app.reranking import RerankedHit
 from search_app.results import SearchWarning

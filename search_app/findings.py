@@ -11,7 +11,7 @@ from typing import TypeVar
 from django.db import DatabaseError, InterfaceError, OperationalError
 from psycopg.errors import QueryCanceled
 
-from collections_app.models import Chunk
+from collections_app.models import Chunk, Collection
 from collections_app.where_sql import filter_errors
 from core_app.errors import FarSideSlow, InvalidInput, RagsiteError, StoreFailed, Unavailable
 from core_app.ports import AskedTerm, Bm25, DenseHit, LexicalHit, Vectors
@@ -57,6 +57,18 @@ class Findings:
     def rankings(self) -> list[list[int]]:
         """Chunk ids of each leg, best first."""
         return [[hit.chunk_id for hit in self.dense], [hit.chunk_id for hit in self.lexical]]
+
+    def note_guests(self, hits: Sequence[DenseHit], collection: Collection) -> None:
+        """Keep what these hits say where no row does, as rows that are not stored."""
+        for hit in hits:
+            if hit.chunk is not None:
+                self.guests[hit.chunk_id] = Chunk(
+                    pk=hit.chunk_id,
+                    collection=collection,
+                    external_id=hit.chunk.id,
+                    text=hit.chunk.text,
+                    metadata=dict(hit.chunk.metadata),
+                )
 
     def warn(self, code: str, detail: str) -> None:
         warning = SearchWarning(code=code, detail=detail)

@@ -13,7 +13,7 @@ from functools import cache, partial
 from threading import BoundedSemaphore
 
 from collections_app.embedding import has_made_vectors
-from collections_app.models import Chunk, Collection
+from collections_app.models import Collection
 from collections_app.services import space_of
 from core_app.errors import Conflict, RagsiteError, Unavailable
 from core_app.ports import Bm25, DenseHit, Embedder, LexicalFound, Vectors
@@ -275,7 +275,7 @@ def _lexical_leg(
     """Collections that weigh words alike are searched as one, and the others by their scores in proportion."""
     began = time.perf_counter()
     found: dict[tuple[str, Bm25], LexicalFound] = {}
-    groups = alike(collections)
+    groups = corpora.alike(collections)
     for (store_name, bm25), those in groups.items():
         left = None if seconds is None else seconds - (time.perf_counter() - began)
         if left is not None and left <= 0:
@@ -318,24 +318,6 @@ def _in(collections: Sequence[Collection]) -> str:
 def _in_some(parts: Sized) -> str:
     """A warning is said once, whichever of several parts it is about."""
     return "" if len(parts) == 1 else " in some collections"
-
-
-def alike(collections: Sequence[Collection]) -> dict[tuple[str, Bm25], list[Collection]]:
-    """Those that weigh words alike, by their store and how they do."""
-    found: dict[tuple[str, Bm25], list[Collection]] = {}
-    for collection in collections:
-        found.setdefault((store(collection.store).home, bm25_of(collection)), []).append(collection)
-    return found
-
-
-def bm25_of(collection: Collection) -> Bm25:
-    """How the collection's words are weighed."""
-    section = app_settings().search
-    return Bm25(
-        language=collection.language,
-        k1=section.k1 if collection.k1 is None else collection.k1,
-        b=section.b if collection.b is None else collection.b,
-    )
 
 
 def _dense_leg(looking: Looking, collections: Sequence[Collection], findings: Findings, clock: Clock) -> None:
@@ -389,21 +371,9 @@ def _nearest(
         )
         findings.ways[f"meaning in {collection.name}"] = found.way
         ranked += [(similarity(hit.distance, metric=space.distance), hit) for hit in found.hits]
-        findings.guests |= {hit.chunk_id: as_row(hit, collection) for hit in found.hits if hit.chunk is not None}
+        findings.note_guests(found.hits, collection)
         del waiting[0]
     return True
-
-
-def as_row(hit: DenseHit, collection: Collection) -> Chunk:
-    """A chunk that another system holds, as a row that is not stored."""
-    assert hit.chunk is not None, "its content came with it"
-    return Chunk(
-        pk=hit.chunk_id,
-        collection=collection,
-        external_id=hit.chunk.id,
-        text=hit.chunk.text,
-        metadata=dict(hit.chunk.metadata),
-    )
 
 
 def _compare(collections: Sequence[Collection], findings: Findings, seconds: float | None) -> None:

@@ -12,7 +12,7 @@ from benchmarks.latency.loading import Loaded
 from benchmarks.latency.texts import Library
 from core_app.snapshot import snapshot
 from core_app.wiring import app_settings
-from search_app.legs import bm25_of
+from search_app.corpora import bm25_of
 from stores_app.lexical.analysis import document_terms, query_terms
 
 #: What a search asks a leg for.

@@ -15,7 +15,7 @@ from ingest_app import maintenance, rewording
 from ingest_app.models import Job
 from ingest_app.steering import retry_job
 from ingest_app.work import run_job
-from search_app.legs import bm25_of
+from search_app.corpora import bm25_of
 from stores_app.models import Segment
 from tests.integration.ingest.filling import JSON, WorkerDied, empty, expire, fill, ingest, never
 

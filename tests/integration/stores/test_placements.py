@@ -8,40 +8,42 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from django.test import Client
 
-from collections_app.adding import NewChunk, add_chunks
 from collections_app.changing import change_chunk
 from collections_app.cloning import clone_collection
 from collections_app.disabling import set_disabled
 from collections_app.models import Chunk, Collection
 from collections_app.removing import delete_chunks
-from collections_app.services import create_collection, delete_collection
-from connections_app.opening import close_all, opened_store
+from collections_app.services import create_collection
+from connections_app.opening import close_all
 from connections_app.providers.sqlite import SqliteProvider
-from connections_app.services import delete_connection, get_connection
-from core_app.errors import Conflict, FarSideFailed, FarSideSlow, InvalidInput, NotFound, StoreFailed
-from core_app.providers import HeldChunk
-from core_app.where import Compare, Where
-from ingest_app import move_jobs
+from core_app.errors import FarSideFailed, FarSideSlow, InvalidInput, StoreFailed
+from core_app.where import Compare
 from ingest_app.emptying import empty_now
 from ingest_app.models import Job
-from ingest_app.move_jobs import HERE, start_move
-from ingest_app.steering import cancel_job, retry_job
-from search_app.nearest import Neighbour, nearest
 from search_app.services import search, search_collections
-from stores_app import connected, delivering
+from stores_app import connected
 from stores_app.delivering import deliver_due
-from stores_app.models import Leftover, Outgoing, Placement
-from tests.integration.ingest.filling import WorkerDied, expire, fill, ingest, work_off
-from tests.integration.stores.placing import connect, deliver_all, differences, move, placement_of, store_of
+from stores_app.models import Outgoing, Placement
+from tests.integration.ingest.filling import ingest
+from tests.integration.stores.placing import (
+    DIMENSION,
+    assert_same,
+    connect,
+    deliver_all,
+    differences,
+    filled,
+    move,
+    near,
+    placement_of,
+    put,
+    store_of,
+)
 
 pytestmark = pytest.mark.django_db
 JSON = "application/json"
-DIMENSION = 6
-GENERATOR = np.random.default_rng(5)
 
 
 @pytest.fixture(autouse=True)
@@ -54,42 +56,6 @@ def closed() -> Iterator[None]:
 @pytest.fixture
 def there(settings: Any, tmp_path: Path) -> None:
     connect(settings, tmp_path, "one", "two")
-
-
-def filled(name: str = "c", count: int = 40) -> Collection:
-    made = create_collection(name=name)
-    put(name, *(f"{number}" for number in range(count)))
-    return made
-
-
-def put(name: str, *ids: str, dimension: int = DIMENSION) -> None:
-    chunks = [NewChunk(external_id=one, text=f"Passage {one}.", metadata={"n": len(one), "id": one}) for one in ids]
-    vectors = GENERATOR.standard_normal((len(ids), dimension)).astype(np.float32)
-    add_chunks(collection_name=name, chunks=chunks, embeddings=lambda: vectors)
-
-
-def near(query: Any, *, name: str = "c", top_k: int = 10, where: Where | None = None) -> list[Neighbour]:
-    return nearest(collection_name=name, queries=[np.asarray(query, np.float32)], top_k=top_k, where=where)[0]
-
-
-def here_and_there(query: Any, **more: Any) -> tuple[list[Neighbour], list[Neighbour]]:
-    """What is found, and what is found where all vectors are compared here."""
-    found = near(query, **more)
-    Collection.objects.update(store="pgvector")
-    wanted = near(query, **more)
-    Collection.objects.update(store=connected_name())
-    return found, wanted
-
-
-def connected_name() -> str:
-    return "connected"
-
-
-def assert_same(**more: Any) -> None:
-    for query in GENERATOR.standard_normal((4, DIMENSION)):
-        found, wanted = here_and_there(query, **more)
-        assert [one.id for one in found] == [one.id for one in wanted]
-        assert [one.score for one in found] == pytest.approx([one.score for one in wanted], abs=1e-5)
 
 
 @pytest.fixture
@@ -224,110 +190,6 @@ def test_a_chunk_that_is_refused_there_is_found_here(there: None, monkeypatch: p
     assert differences("c") == 0
 
 
-def test_it_goes_from_place_to_place_and_back(there: None, settings: Any) -> None:
-    filled()
-    move("c", "one")
-    put("c", "more")
-    move("c", "two")
-    assert_same()
-    assert placement_of("c").connection.name == "two"
-    deliver_due()
-    with opened_store(get_connection(name="one")) as one, pytest.raises(NotFound):
-        one.get_collection(name="c")
-    move("c", HERE)
-    assert store_of("c") == "pgvector"
-    assert not Placement.objects.exists()
-    deliver_due()
-    assert not Leftover.objects.exists()
-    with opened_store(get_connection(name="two")) as two, pytest.raises(NotFound):
-        two.get_collection(name="c")
-    assert len(near([1] * DIMENSION, top_k=60)) == 41
-
-
-def test_a_collection_that_is_deleted_goes_there_too(there: None) -> None:
-    filled()
-    move("c", "one")
-    delete_collection(name="c")
-    deliver_due()
-    with opened_store(get_connection(name="one")) as one:
-        assert not one.list_collections(limit=None, offset=0).collections
-
-
-def test_what_stands_there_already_is_left_alone(there: None) -> None:
-    filled()
-    with opened_store(get_connection(name="one")) as one:
-        one.create_collection(name="c", metadata={}, distance="cosine")
-        one.add(name="c", chunks=[HeldChunk(id="x", text="", metadata={}, embedding=np.ones(2, np.float32))])
-        job = move("c", "one")
-        assert (job.state, job.code) == (Job.State.FAILED, "taken_there")
-        assert one.get_collection(name="c").count == 1
-    assert len(near([1] * DIMENSION)) == 10
-
-
-def test_a_move_that_is_cut_off_goes_on(there: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    filled()
-    monkeypatch.setattr(delivering, "BATCH", 7)
-    job = start_move(name="c", service="one")
-    before, calls = SqliteProvider.add, []
-
-    def dies(self: SqliteProvider, *, name: str, chunks: Any) -> None:
-        calls.append([chunk.id for chunk in chunks])
-        before(self, name=name, chunks=chunks)
-        if len(calls) == 3:
-            raise WorkerDied
-
-    monkeypatch.setattr(SqliteProvider, "add", dies)
-    with pytest.raises(WorkerDied):
-        work_off(job)
-    expire(job)
-    assert_same()
-    put("c", "meanwhile")
-    assert work_off(job).state == Job.State.SUCCEEDED
-    assert sum(map(len, calls)) <= 41 + 7
-    assert differences("c") == 0
-
-
-def test_a_move_that_is_cancelled_leaves_nothing_there(there: None) -> None:
-    filled()
-    job = start_move(name="c", service="one")
-    cancel_job(job=job)
-    assert not Placement.objects.exists()
-    put("c", "more")
-    assert not Outgoing.objects.exists()
-    assert len(near([1] * DIMENSION, top_k=60)) == 41
-    assert move("c", "two").state == Job.State.SUCCEEDED
-
-
-def test_a_move_that_was_cancelled_is_tried_again_from_the_beginning(there: None) -> None:
-    filled()
-    job = start_move(name="c", service="one")
-    cancel_job(job=job)
-    other = start_move(name="c", service="two")
-    with pytest.raises(Conflict):
-        retry_job(job=job)
-    cancel_job(job=other)
-    retry_job(job=job)
-    ended = work_off(job)
-    assert (ended.state, ended.result and ended.result["chunks"]) == (Job.State.SUCCEEDED, 40)
-    assert placement_of("c").connection.name == "one"
-    assert differences("c") == 0
-
-
-def test_a_chunk_that_was_refused_is_sent_again_with_the_next_try(there: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    filled()
-
-    def refuses(self: SqliteProvider, **_: Any) -> None:
-        raise InvalidInput("Not today.")
-
-    with monkeypatch.context() as broken:
-        broken.setattr(SqliteProvider, "add", refuses)
-        job = move("c", "one")
-    assert (job.state, job.code) == (Job.State.FAILED, "refused_there")
-    retry_job(job=job)
-    assert work_off(job).state == Job.State.SUCCEEDED
-    assert not Outgoing.objects.exists()
-
-
 def test_a_chunk_that_changes_often_waits_once(there: None) -> None:
     filled()
     move("c", "one")
@@ -336,43 +198,6 @@ def test_a_chunk_that_changes_often_waits_once(there: None) -> None:
         change_chunk(collection_name="c", external_id="7", metadata={"n": number})
         keys.append(Outgoing.objects.get(external_id="7").pk)
     assert sorted(set(keys)) == keys, "whoever sends an older state leaves the newer one waiting"
-
-
-def test_a_system_that_is_away_for_long_is_waited_for_while_it_goes_on(
-    there: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What counts is when it last did something."""
-    filled()
-    now = [0.0]
-    monkeypatch.setattr("ingest_app.move_jobs.time.monotonic", lambda: now[0])
-    monkeypatch.setattr("ingest_app.move_jobs.time.sleep", lambda _: now.__setitem__(0, now[0] + 200))
-    monkeypatch.setattr(delivering, "BATCH", 7)
-    before, calls = SqliteProvider.add, []
-
-    def away(self: SqliteProvider, *, name: str, chunks: Any) -> None:
-        calls.append(1)
-        if len(calls) % 3:
-            raise FarSideFailed("It is away.")
-        before(self, name=name, chunks=chunks)
-
-    monkeypatch.setattr(SqliteProvider, "add", away)
-    assert move("c", "one").state == Job.State.SUCCEEDED
-    assert now[0] > move_jobs.PATIENCE_SECONDS
-
-
-def test_a_move_that_fails_can_be_tried_again(there: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    filled()
-
-    def refuses(self: SqliteProvider, **_: Any) -> None:
-        raise FarSideFailed("The key is refused.", code="far_side_refused")
-
-    with monkeypatch.context() as broken:
-        broken.setattr(SqliteProvider, "create_collection", refuses)
-        job = move("c", "one")
-    assert (job.state, job.code) == (Job.State.FAILED, "far_side_refused")
-    assert len(near([1] * DIMENSION)) == 10
-    retry_job(job=job)
-    assert work_off(job).state == Job.State.SUCCEEDED
 
 
 def test_a_search_says_that_its_store_failed(
@@ -430,29 +255,3 @@ def test_a_copy_is_searched_here(there: None) -> None:
     clone_collection(name="c", new_name="copy")
     assert store_of("copy") == "pgvector"
     assert len(near([1] * DIMENSION, name="copy", top_k=60)) == 40
-
-
-def test_what_cannot_be_is_refused(there: None) -> None:
-    filled()
-    with pytest.raises(NotFound):
-        start_move(name="c", service="nowhere")
-    with pytest.raises(NotFound):
-        start_move(name="nowhere", service="one")
-    with pytest.raises(Conflict, match="here already"):
-        start_move(name="c", service=HERE)
-    start_move(name="c", service="one")
-    with pytest.raises(Conflict, match="being moved"):
-        start_move(name="c", service="two")
-
-
-def test_a_connection_in_use_stays(there: None) -> None:
-    filled()
-    move("c", "one")
-    with pytest.raises(Conflict, match="Move them"):
-        delete_connection(name="one")
-    with pytest.raises(Conflict, match="already"):
-        start_move(name="c", service="one")
-    filled("d", 3)
-    with pytest.raises(Conflict, match="Another collection"):
-        start_move(name="d", service="one", name_there="c")
-    fill("d", 2, first=10, dimension=DIMENSION)
