@@ -15,6 +15,8 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 
 _LONGEST_VALUE = 60
+#: Then it is asked again, whatever it said: it may have been nonsense.
+_LONGEST_PAUSE_SECONDS = 600.0
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -89,9 +91,9 @@ class Pause:
         self._over_at = 0.0
 
     def learn(self, seconds: float) -> None:
-        """It wants to be left alone for so long from now; a longer pause stays."""
+        """It wants to be left alone for so long from now; a longer pause stays. None is longer than ten minutes."""
         with self._guard:
-            self._over_at = max(self._over_at, time.monotonic() + seconds)
+            self._over_at = max(self._over_at, time.monotonic() + min(seconds, _LONGEST_PAUSE_SECONDS))
 
     @property
     def seconds_left(self) -> float:

@@ -45,7 +45,7 @@ class SentenceTransformersSettings(ConnectionSettings):
         """A folder is loaded only from where connections may have files."""
         try:
             if Path(value).is_absolute() or ".." in Path(value).parts or Path(value).is_dir():
-                allowed_path(value)
+                allowed_path(str(Path(value).resolve()))
         except RagsiteError as error:
             raise ValueError(error.detail.rstrip(".")) from None
         return value

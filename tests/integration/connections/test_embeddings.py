@@ -280,7 +280,7 @@ class TestTheService:
         assert len(server.asked) == 3
 
     def test_is_left_alone_when_its_limits_are_used_up(self, server: Server, embedding_by: Build) -> None:
-        server.plays(embeds(**{"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1h"}))
+        server.plays(embeds(headers={"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1h"}))
         far = embedding_by(server)
         far.embed_query("a")
         with pytest.raises(Unavailable) as raised:

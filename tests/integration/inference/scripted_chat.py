@@ -136,7 +136,7 @@ def vector_of(text: str, dimension: int = 3) -> list[float]:
     return [1.0 + lower.count(letter) for letter in "abcdefghijklmnop"[:dimension]]
 
 
-def embeds(*, dimension: int = 3, backwards: bool = False, **headers: str) -> Step:
+def embeds(*, dimension: int = 3, backwards: bool = False, headers: Mapping[str, Any] | None = None) -> Step:
     """A good answer: a vector of each text, in whatever order."""
 
     def step(handler: Handler, asked: Asked) -> None:
@@ -144,7 +144,7 @@ def embeds(*, dimension: int = 3, backwards: bool = False, **headers: str) -> St
         data = [{"object": "embedding", "index": place, "embedding": one} for place, one in enumerate(made)]
         if backwards:
             data.reverse()
-        handler.send(json.dumps({"object": "list", "data": data, "model": asked.body["model"]}), **headers)
+        handler.send(json.dumps({"object": "list", "data": data, "model": asked.body["model"]}), **(headers or {}))
 
     return step
 

@@ -60,6 +60,33 @@ def brings(monkeypatch: pytest.MonkeyPatch, **points: str) -> None:
     monkeypatch.setattr(registry, "entry_points", lambda group: found if group == registry.GROUP else [])
 
 
+class WithoutModel:
+    """Embeds, but does not say by which model."""
+
+    kind = "embeddings"
+    label = "Without a model"
+    capabilities = frozenset({"embeddings"})
+    settings_model = ConnectionSettings
+
+
+class OfNoKind(RemoteProvider):
+    kind = "telepathy"
+
+
+def test_they_are_of_three_kinds() -> None:
+    kinds = {name: one.kind for name, one in listed().items()}
+    assert (kinds["remote"], kinds["openai-embeddings"], kinds["openai-chat"]) == ("store", "embeddings", "chat")
+
+
+def test_what_a_kind_lacks_is_named_and_an_unknown_kind_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = "tests.unit.connections.test_registry"
+    brings(monkeypatch, lacking=f"{here}:WithoutModel", odd=f"{here}:OfNoKind")
+    found = listed()
+    assert "embed_documents" in found["lacking"].reason
+    assert "model" in found["lacking"].reason
+    assert (found["odd"].provider, found["odd"].kind) == (None, None)
+
+
 def test_a_1_2_the_built_in_ones_are_listed_with_capabilities_and_schema() -> None:
     remote = listed()["remote"]
     assert remote.provider is RemoteProvider
