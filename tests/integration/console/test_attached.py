@@ -114,3 +114,34 @@ def test_deleting_says_that_the_other_system_keeps_its_own(root: Client, mine: C
     assert not Collection.objects.exists()
     with opened(get_connection(name="one")) as one:
         assert one.get_collection(name="books").count == len(TEXTS)
+
+
+def test_a_filter_is_typed_and_its_values_come_from_there(root: Client, mine: Collection) -> None:
+    url = reverse("admin:index") + "collections/collection/filters/"
+    data = root.get(f"{url}fields/", {"collection": "mine"}).json()
+    assert data["fields"] == []
+    assert "Write a field" in data["note"]
+    values = root.get(f"{url}values/", {"collection": "mine", "field": "words", "typed": "4"}).json()
+    assert values == {"values": ["4"]}
+    sent = {"collection": "mine", "where": '{"words": {"$gt": 3}}'}
+    answer = root.post(f"{url}preview/", sent).json()
+    assert answer["refused"] is None
+    assert "What passes cannot be counted here." in answer["html"]
+    shown = root.get(page("collections_collection_fields", mine)).content.decode()
+    assert "No chunk has metadata yet" not in shown
+
+
+def test_it_is_attached_by_a_form(root: Client, there: None) -> None:
+    connection = get_connection(name="one")
+    url = page("connections_connection_attach", connection)
+    assert 'value="books"' in root.get(url).content.decode()
+    answer = root.post(url, {"name_there": "books", "name": "mine", "same_model": "on"})
+    made = Collection.objects.get()
+    assert answer["Location"] == page("collections_collection_change", made)
+    assert (made.store, capabilities(made).semantic_search.is_there) == ("attached", True)
+    again = root.post(url, {"name_there": "books", "name": "other"}).content.decode()
+    assert "Another collection here stands for" in again
+    assert "<bdi>mine</bdi>" in root.get(page("connections_connection_change", connection)).content.decode()
+    removing = root.get(page("connections_connection_delete", connection)).content.decode()
+    assert "It cannot be removed while collections are searched there." in removing
+    assert "Remove this connection" not in removing
