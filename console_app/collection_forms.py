@@ -125,11 +125,11 @@ class CollectionSettingsForm(forms.Form):
 
     def __init__(self, *args: Any, can: Capabilities, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if not can.embedding.is_there:
+        if not can.query_embedding.is_there:
             for name in OF_MEANING:
                 self.fields[name].disabled = True
-                self.fields[name].help_text = can.embedding.reason
-                self.fields[name].widget.attrs["title"] = can.embedding.reason
+                self.fields[name].help_text = can.query_embedding.reason
+                self.fields[name].widget.attrs["title"] = can.query_embedding.reason
 
     def clean_aliases(self) -> list[str]:
         return [line.strip() for line in self.cleaned_data["aliases"].splitlines() if line.strip()]

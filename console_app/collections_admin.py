@@ -37,6 +37,7 @@ from console_app.reranking import RerankPage, run_bench
 from console_app.seen import FIELD, mark
 from console_app.selectors import recent_jobs, summary_of, totals_of, with_totals
 from console_app.templatetags.console import ago, thousands
+from core_app.wiring import store
 from ingest_app.models import Job
 from ingest_app.rechunking import chunking_of
 from ingest_app.rewording import LanguageState, language_state, set_language
@@ -176,6 +177,7 @@ class CollectionAdmin(EmbeddingPages, ExchangePages, FilterPages, PlacementPages
             placed=whereabouts(name=row.name).searched,
             chunking=chunking_of(row),
             can=capabilities(row),
+            dimension=row.active_generation.dimension if row.active_generation else None,
             description=description_of(row),
             seen=request.POST.get(FIELD) or mark(row.metadata),
             jobs=[progress_of(job) for job in jobs],
@@ -216,6 +218,9 @@ class CollectionAdmin(EmbeddingPages, ExchangePages, FilterPages, PlacementPages
         """What is missing in a collection: the rows behind the numbers of the home page."""
         require(request, "view_collections")
         row = self.found(request, str(collection_id))
+        held = self.held_elsewhere(request, row)
+        if held is not None:
+            return held
         return self.page(
             request,
             "coverage.html",
@@ -242,12 +247,17 @@ class CollectionAdmin(EmbeddingPages, ExchangePages, FilterPages, PlacementPages
                 )
                 return redirect("admin:collections_collection_changelist")
         title = _("Delete collection")
-        return self.page(request, "collection_delete.html", title=title, row=row, form=form, counted=totals_of(row))
+        holder = store(row.store).held_by(collection_id=row.pk)
+        found = {"counted": totals_of(row), "held_by": holder}
+        return self.page(request, "collection_delete.html", title=title, row=row, form=form, **found)
 
     def empty_view(self, request: HttpRequest, collection_id: int) -> HttpResponse:
         """Delete everything in a collection, once its name was typed; it first says what would go."""
         require(request, "empty_collections")
         row = self.found(request, str(collection_id))
+        held = self.held_elsewhere(request, row)
+        if held is not None:
+            return held
         form = TypedNameForm(request.POST or None, expected=row.name)
         if request.method == "POST" and form.is_valid():
             try:
@@ -263,6 +273,9 @@ class CollectionAdmin(EmbeddingPages, ExchangePages, FilterPages, PlacementPages
         """How texts are cut: seen, tried on a text, changed."""
         require(request, "view_collections")
         row = self.found(request, str(collection_id))
+        held = self.held_elsewhere(request, row)
+        if held is not None:
+            return held
         if request.method == "POST":
             require(request, "change_collections")
             if request.POST.get("source"):
@@ -285,6 +298,9 @@ class CollectionAdmin(EmbeddingPages, ExchangePages, FilterPages, PlacementPages
         """The language of the words: seen, changed."""
         require(request, "view_collections")
         row = self.found(request, str(collection_id))
+        held = self.held_elsewhere(request, row)
+        if held is not None:
+            return held
         state = language_state(name=row.name)
         sending = request.method == "POST"
         if sending:

@@ -18,16 +18,18 @@ from connections_app.health import try_out
 from connections_app.models import Connection
 from connections_app.registry import listed, translated
 from connections_app.services import change_connection, create_connection, delete_connection
+from console_app.attach_admin import AttachPages
 from console_app.connection_forms import KINDS, ConnectionForm, ProviderForm
 from console_app.failures import EXPECTED, sentence
-from console_app.pages import Action, ServiceAdmin
+from console_app.pages import Action
 from console_app.permissions import may, require
 from console_app.seen import FIELD, mark, while_as_seen
 from core_app.errors import InvalidInput
+from stores_app.whereabouts import searched_at
 
 
 @admin.register(Connection)
-class ConnectionAdmin(ServiceAdmin):
+class ConnectionAdmin(AttachPages):
     list_display = ("name", "brings", "of_provider", "changed")
     list_display_links = ("name",)
     search_fields = ("name",)
@@ -113,7 +115,8 @@ class ConnectionAdmin(ServiceAdmin):
             if form is not None and form.is_valid() and self._changed(request, row, form):
                 return redirect(request.path)
         seen = request.POST.get(FIELD) or mark(_shown_of(row))
-        return self.page(request, "connection.html", title=row.name, row=row, form=form, provider=one, seen=seen)
+        found = {"form": form, "provider": one, "seen": seen, "searched": searched_at(connection_id=row.pk)}
+        return self.page(request, "connection.html", title=row.name, row=row, **found)
 
     def _changed(self, request: HttpRequest, row: Connection, form: ConnectionForm) -> bool:
         try:
@@ -162,7 +165,8 @@ class ConnectionAdmin(ServiceAdmin):
             else:
                 messages.success(request, _("The connection was removed. What its service holds stays there."))
             return redirect("admin:connections_connection_changelist")
-        return self.page(request, "connection_delete.html", title=_("Remove connection"), row=row)
+        searched = searched_at(connection_id=row.pk)
+        return self.page(request, "connection_delete.html", title=_("Remove connection"), row=row, searched=searched)
 
 
 def _shown_of(row: Connection) -> Any:

@@ -20,7 +20,7 @@ from console_app.failures import EXPECTED, sentence
 from console_app.pages import Action, ServiceAdmin
 from console_app.permissions import may, require
 from console_app.progress import TONES, progress_of
-from console_app.reached import CollectionFilter, names_for
+from console_app.reached import CollectionFilter, names_to_fill
 from console_app.templatetags.console import ago, label
 from core_app.names import visible
 from ingest_app.connectors import (
@@ -98,7 +98,7 @@ class ConnectorAdmin(ServiceAdmin):
     ) -> HttpResponse:
         """Make a connector."""
         require(request, "create_connectors")
-        names = names_for(request.user, "create_connectors")
+        names = names_to_fill(request.user, "create_connectors")
         form = ConnectorForm(
             request.POST or None,
             collections=[(name, name) for name in names],

@@ -6,7 +6,8 @@ from typing import IO, Any
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
@@ -26,7 +27,7 @@ from collections_app.selectors import CollectionSummary, get_collection
 from console_app.collection_forms import CloneForm
 from console_app.failures import EXPECTED, sentence
 from console_app.forms import CollectionForm
-from console_app.pages import ServiceAdmin
+from console_app.held import HeldPages
 from console_app.permissions import may, require
 from core_app.errors import InvalidInput, NotFound, RagsiteError
 from core_app.streaming import streamed
@@ -60,7 +61,7 @@ class ImportForm(forms.Form):
         return upload
 
 
-class ExchangePages(ServiceAdmin):
+class ExchangePages(HeldPages):
     """Of collections: export as a download, import as a form that first says what would happen, copies."""
 
     def get_urls(self) -> list[URLPattern]:
@@ -72,10 +73,13 @@ class ExchangePages(ServiceAdmin):
             *super().get_urls(),
         ]
 
-    def export_view(self, request: HttpRequest, collection_id: int) -> StreamingHttpResponse:
+    def export_view(self, request: HttpRequest, collection_id: int) -> HttpResponseBase:
         """The file, with `?vectors=false` a smaller one that is embedded anew where it is imported."""
         require(request, "export_collections")
         row = self.found(request, str(collection_id))
+        held = self.held_elsewhere(request, row)
+        if held is not None:
+            return held
         parts = export_collection(name=row.name, vectors=request.GET.get("vectors") != "false")
         return streamed(request=request, parts=parts, content_type="application/x-ndjson", filename=f"{row.name}.jsonl")
 
@@ -105,6 +109,9 @@ class ExchangePages(ServiceAdmin):
         """A copy of a collection under another name."""
         require(request, "clone_collections")
         row = self.found(request, str(collection_id))
+        held = self.held_elsewhere(request, row)
+        if held is not None:
+            return held
         form = CloneForm(
             request.POST or None,
             initial={"name": f"{row.name[:500]}-copy"},

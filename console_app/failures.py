@@ -17,12 +17,17 @@ logger = logging.getLogger(__name__)
 EXPECTED = (RagsiteError, ObjectDoesNotExist, DatabaseError, InterfaceError)
 
 GONE = _("This is no longer there: somebody else may have deleted it. Reload the page.")
+#: The services' own sentence names calls of the API.
+HELD_ELSEWHERE = _(
+    "The documents of this collection are held by another system and not here. Change them there, or import the "
+    "collection."
+)
 
 
 def sentence(error: Exception) -> str:
     """One sentence that says what to do; the cause of a database error goes to the log alone."""
     if isinstance(error, RagsiteError):
-        return error.detail
+        return str(HELD_ELSEWHERE) if error.code == "held_elsewhere" else error.detail
     if isinstance(error, ObjectDoesNotExist):
         return str(GONE)
     if isinstance(error.__cause__, LockNotAvailable):

@@ -10,10 +10,11 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.translation import gettext_lazy as _
 
-from collections_app.fields import Field, observed_fields, suggest_values, text_operators
+from collections_app.fields import MOST_SUGGESTED, Field, observed_fields, suggest_values, text_operators
 from collections_app.filters import list_filters, read_filter
 from collections_app.models import NamedFilter
 from collections_app.previewing import MOST_COUNTED, preview_filter
+from collections_app.selectors import get_collection
 from console_app.failures import EXPECTED, sentence
 from core_app.errors import InvalidInput
 from core_app.where import Where, parse_where_text
@@ -21,6 +22,8 @@ from core_app.where.operators import MAX_CONDITIONS, MAX_DEPTH
 from core_app.where.outline import outline
 from core_app.where.schema import describe
 from core_app.where.wording import Missing, in_words, missing_keys
+from search_app.capabilities import documents_of
+from stores_app.values_there import values_there
 
 #: Characters of a filter's text that are read; a larger one is refused by its own bounds anyway.
 MAX_TEXT = 200_000
@@ -64,15 +67,17 @@ def builder_data(collection_name: str) -> dict[str, Any]:
     """What the builder lets choose from, as JSON."""
     try:
         found = observed_fields(collection_name=collection_name)
+        holder = documents_of(get_collection(name=collection_name))
     except EXPECTED as error:
         return {"refused": sentence(error)}
+    note = {"found": found, "is_held_elsewhere": not holder.is_there}
     return {
         "fields": [_field(one) for one in found.fields if one.operators],
         "text_operators": text_operators(),
         "operators": describe(),
         "max_depth": MAX_DEPTH,
         "max_conditions": MAX_CONDITIONS,
-        "note": render_to_string("console/_filter_fields_note.html", {"found": found}).strip(),
+        "note": render_to_string("console/_filter_fields_note.html", note).strip(),
         "filters": [{"name": kept.row.name, "text": kept.text} for kept in kept_filters(collection_name)],
     }
 
@@ -80,6 +85,9 @@ def builder_data(collection_name: str) -> dict[str, Any]:
 def fields_shown(collection_name: str) -> dict[str, Any]:
     """The fields as a part of the collection's page, or why they cannot be told."""
     try:
+        documents = documents_of(get_collection(name=collection_name))
+        if not documents.is_there:
+            return {"refused": documents.reason}
         return {"found": observed_fields(collection_name=collection_name)}
     except EXPECTED as error:
         return {"refused": sentence(error)}
@@ -98,10 +106,13 @@ def _field(field: Field) -> dict[str, Any]:
 def suggested(collection_name: str, *, key: str, typed: str) -> dict[str, Any]:
     """Values of a field as text, each once; of which type they are is chosen beside them."""
     try:
-        found = suggest_values(collection_name=collection_name, key=key, typed=typed)
+        if documents_of(get_collection(name=collection_name)).is_there:
+            values = [one.value for one in suggest_values(collection_name=collection_name, key=key, typed=typed).values]
+        else:
+            values = values_there(name=collection_name, key=key, typed=typed, limit=MOST_SUGGESTED)
     except EXPECTED as error:
         return {"values": [], "refused": sentence(error)}
-    shown = [one.value if isinstance(one.value, str) else json.dumps(one.value) for one in found.values]
+    shown = [value if isinstance(value, str) else json.dumps(value) for value in values]
     return {"values": list(dict.fromkeys(shown))}
 
 
@@ -111,6 +122,10 @@ def previewed(request: HttpRequest, collection_name: str, text: str) -> dict[str
     try:
         where = _read(text)
         tree = outline(where)
+        documents = documents_of(get_collection(name=collection_name))
+        if not documents.is_there:
+            context = {"uncounted": documents.reason, "meaning": in_words(where) if where else ""}
+            return _passed(request, tree, context)
         found = preview_filter(collection_name=collection_name, where=where)
     except EXPECTED as error:
         refused = sentence(error)
@@ -119,7 +134,10 @@ def previewed(request: HttpRequest, collection_name: str, text: str) -> dict[str
         # What is said at the row itself, where the page finds one at that place.
         said = refused.removeprefix(f"{place}: ") if place else ""
         return {"refused": refused, "place": place, "said": said, "tree": tree, "html": html}
-    context = {"found": found, "most": MOST_COUNTED}
+    return _passed(request, tree, {"found": found, "most": MOST_COUNTED})
+
+
+def _passed(request: HttpRequest, tree: Any, context: dict[str, Any]) -> dict[str, Any]:
     html = render_to_string("console/_filter_preview.html", context, request=request)
     return {"refused": None, "place": "", "said": "", "tree": tree, "html": html}
 

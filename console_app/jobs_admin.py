@@ -23,7 +23,7 @@ from console_app.job_list import job_list
 from console_app.pages import Action, ServiceAdmin
 from console_app.permissions import abilities, may, require
 from console_app.progress import ITEMS_SHOWN, TONES, fingerprint, group_items, progress_of, would_change
-from console_app.reached import names_for
+from console_app.reached import names_to_fill
 from console_app.selectors import with_item_totals
 from console_app.templatetags.console import took
 from core_app.wiring import app_settings
@@ -176,7 +176,7 @@ class JobAdmin(ServiceAdmin):
 
 def _collections(request: HttpRequest) -> list[tuple[str, str]]:
     """Those this user may upload to; the default one too where using it may bring it into being."""
-    names = names_for(request.user, "upload")
+    names = names_to_fill(request.user, "upload")
     default = app_settings().vector_database.default_collection
     choices = [(name, name) for name in names]
     if default not in names and all(may(request.user, need, default) for need in ("upload", "create_collections")):

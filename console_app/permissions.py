@@ -43,6 +43,12 @@ ABILITIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "collections.change_collection",
             "connections.view_connection",
         ),
+        "attach_collections": (
+            "collections.view_collection",
+            "collections.add_collection",
+            "connections.view_connection",
+            "connections.change_connection",
+        ),
         "export_collections": ("collections.view_collection", "collections.view_document", "collections.view_chunk"),
         "import_collections": (
             "collections.view_collection",

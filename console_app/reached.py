@@ -15,6 +15,7 @@ from collections_app.models import Collection
 from collections_app.reach import reachable
 from console_app.permissions import ABILITIES
 from core_app.names import visible
+from stores_app.attaching import ATTACHED
 
 
 def collections_for(user: User | AnonymousUser, ability: str) -> QuerySet[Collection]:
@@ -25,6 +26,11 @@ def collections_for(user: User | AnonymousUser, ability: str) -> QuerySet[Collec
 def names_for(user: User | AnonymousUser, ability: str) -> list[str]:
     """The same as names, for a list to choose from."""
     return list(collections_for(user, ability).values_list("name", flat=True))
+
+
+def names_to_fill(user: User | AnonymousUser, ability: str) -> list[str]:
+    """The same without those whose documents another system holds: nothing can be put into them here."""
+    return list(collections_for(user, ability).exclude(store=ATTACHED).values_list("name", flat=True))
 
 
 class CollectionFilter(RelatedDropdownFilter):  # type: ignore[misc]  # django-unfold has no types

@@ -282,6 +282,9 @@ class Store(Protocol):
     def check_rows(self, *, collection_id: int) -> None:
         """Raise Conflict where the collection's documents and chunks are not held here."""
 
+    def held_by(self, *, collection_id: int) -> str:
+        """The name of the connection that holds the collection's documents alone; empty where they are held here."""
+
     @property
     def languages(self) -> Sequence[str]:
         """The languages whose words can be indexed."""

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from collections_app.models import Collection
 from core_app.errors import RagsiteError
-from core_app.wiring import chat_model, embedder, pair_scorer
+from core_app.wiring import chat_model, embedder, pair_scorer, store
 from search_app.modes import MODES, ModeName
 
 
@@ -26,12 +26,24 @@ class Capability:
 class Capabilities:
     """What can be done with one collection."""
 
+    #: Its documents are held here: they can be listed, copied, exported and changed.
+    documents: Capability
     #: Texts can be embedded for it: files taken in, passages edited.
     embedding: Capability
+    #: Queries can be embedded for it, once it holds something.
+    query_embedding: Capability
     #: It can be searched by meaning.
     semantic_search: Capability
+    #: It can be searched by words.
+    word_search: Capability
     cross_encoder: Capability
     chat_model: Capability
+
+    @property
+    def hybrid_search(self) -> Capability:
+        """It can be searched by meaning and by words at once."""
+        lacking = [one for one in (self.semantic_search, self.word_search) if not one.is_there]
+        return Capability(is_there=False, reason=" ".join(one.reason for one in lacking)) if lacking else THERE
 
     def of_mode(self, name: ModeName) -> Capability:
         """Whether a mode has what it expects; it works without, in a worse order."""
@@ -48,15 +60,30 @@ THERE = Capability(is_there=True)
 
 def capabilities(collection: Collection) -> Capabilities:
     """Of a collection with its active generation. Asks no service."""
-    embedding = _embedding(collection)
+    documents, embedding = documents_of(collection), _embedding(collection)
     if embedding.is_there and collection.active_generation is None:
         reason = _("Nothing is indexed yet: send it files first.")
         semantic = Capability(is_there=False, reason=reason)
     else:
         semantic = embedding
     return Capabilities(
-        embedding=embedding, semantic_search=semantic, cross_encoder=_cross_encoder(), chat_model=_chat_model()
+        documents=documents,
+        embedding=embedding if documents.is_there else documents,
+        query_embedding=embedding,
+        semantic_search=semantic,
+        word_search=_word_search(collection),
+        cross_encoder=_cross_encoder(),
+        chat_model=_chat_model(),
     )
+
+
+def documents_of(collection: Collection) -> Capability:
+    """Whether its documents are held here."""
+    holder = store(collection.store).held_by(collection_id=collection.pk)
+    if not holder:
+        return THERE
+    reason = _("Its documents are held by '%(connection)s' and not here. Change them there, or import the collection.")
+    return Capability(is_there=False, reason=reason % {"connection": holder})
 
 
 def rerankers() -> Mapping[str, Capability]:
@@ -90,6 +117,13 @@ def _embedding(collection: Collection) -> Capability:
             % {"model": generation.embedding_model, "ours": source.model},
         )
     return THERE
+
+
+def _word_search(collection: Collection) -> Capability:
+    if store(collection.store).has_words:
+        return THERE
+    reason = _("Its words are not kept here, so it is searched by meaning alone. Import the collection for words, too.")
+    return Capability(is_there=False, reason=reason)
 
 
 def _cross_encoder() -> Capability:

@@ -49,6 +49,10 @@ class AttachedStore:
         """Raises Conflict: there are none here."""
         _refuse(collection_id)
 
+    def held_by(self, *, collection_id: int) -> str:
+        """The name of its connection. Raises StoreFailed where that is gone."""
+        return _there(collection_id).connection.name
+
     def add(
         self, *, space: Space, language: str, chunks: Sequence[IndexedChunk], prepared: Prepared | None = None
     ) -> None:

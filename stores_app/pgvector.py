@@ -37,6 +37,10 @@ class PgVectorStore:
     def check_rows(self, *, collection_id: int) -> None:
         """They are here."""
 
+    def held_by(self, *, collection_id: int) -> str:
+        """Nobody else."""
+        return ""
+
     @property
     def home(self) -> str:
         """Its own name."""

@@ -217,6 +217,12 @@ def pages(rows: Rows) -> dict[str, tuple[str, ...]]:
         "connections/connection/": ("connections.view_connection",),
         "connections/connection/add/": ("connections.add_connection",),
         f"connections/connection/{rows.connection.pk}/change/": ("connections.view_connection",),
+        f"connections/connection/{rows.connection.pk}/attach/": (
+            "collections.view_collection",
+            "collections.add_collection",
+            "connections.view_connection",
+            "connections.change_connection",
+        ),
         f"connections/connection/{rows.connection.pk}/delete/": (
             "connections.view_connection",
             "connections.delete_connection",
