@@ -18,6 +18,7 @@ from collections_app.models import Collection
 from collections_app.selectors import get_collection, get_held
 from collections_app.services import lock_collection, touch
 from core_app.errors import InvalidInput, NotFound, TooLarge
+from core_app.names import NEW_RULE, is_new_name
 from core_app.ports import Vectors
 from ingest_app.exchange_lines import ChunkLine, DocumentLine, End, Header, lines_of, read_line
 from ingest_app.exchange_rows import Arriving, Report
@@ -185,6 +186,8 @@ def _named(name: str) -> Collection | None:
     try:
         return get_collection(name=name)
     except NotFound:
+        if not is_new_name(name):
+            raise InvalidInput(NEW_RULE, code="invalid_name") from None
         return None
 
 

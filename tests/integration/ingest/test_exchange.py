@@ -324,6 +324,20 @@ def test_a_file_that_lost_a_line_in_the_middle(tea: Collection, lost: dict[str, 
     assert not Collection.objects.filter(name="copy").exists()
 
 
+@pytest.mark.parametrize("name", [" ", "copy ", "\u3000copy"])
+def test_white_space_around_a_new_name(tea: Collection, name: str) -> None:
+    for run in (check_import, import_collection):
+        with pytest.raises(InvalidInput, match="white space"):
+            run(name=name, stream=exported())
+    with pytest.raises(InvalidInput, match="white space"):
+        create_collection(name=name)
+    with pytest.raises(InvalidInput, match="white space"):
+        change_collection(name="tea", new_name=name)
+    Collection.objects.filter(pk=tea.pk).update(name=name)
+    change_collection(name=name, new_name="older")
+    assert Collection.objects.get(pk=tea.pk).name == "older"
+
+
 def test_search_settings_are_those_of_searches() -> None:
     assert set(SEARCH_WORDS) | set(SEARCH_SHARES) == set(_KEYS)
     assert (set(SEARCH_WORDS["mode"]), set(SEARCH_WORDS["fusion"])) == (set(MODE_NAMES), set(FUSIONS))
