@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from collections_app.models import Alias, Collection
 from core_app.errors import Conflict, InvalidInput
-from core_app.names import RULE, is_collection_name
+from core_app.names import NEW_RULE, is_new_name
 from core_app.sql import statement
 
 MAX_ALIASES = 20
@@ -19,8 +19,8 @@ def claim_name(name: str) -> None:
 
     Raises Conflict, and InvalidInput for what cannot be a name.
     """
-    if not is_collection_name(name):
-        raise InvalidInput(RULE, code="invalid_name")
+    if not is_new_name(name):
+        raise InvalidInput(NEW_RULE, code="invalid_name")
     with connection.cursor() as cursor:
         cursor.execute(statement("collections_app", "claim_name"), {"name": name})
     if Collection.objects.filter(name=name).exists():

@@ -9,12 +9,18 @@ MAX_NAME_LENGTH = 512
 RULE = (
     "A collection's name has 1 to 512 characters, is not '.' or '..', and has no slash, backslash or control character."
 )
+NEW_RULE = f"{RULE} A new one has no white space at its beginning or end, either."
 
 
 def is_collection_name(name: str) -> bool:
     """Whether this can be a collection's name, in a path of the API too."""
     bad = any(character in "/\\" or unicodedata.category(character) in {"Cc", "Cs"} for character in name)
     return 1 <= len(name) <= MAX_NAME_LENGTH and not bad and name not in {".", ".."}
+
+
+def is_new_name(name: str) -> bool:
+    """Whether something may be named so from now on; older collections may have white space around their names."""
+    return is_collection_name(name) and name == name.strip()
 
 
 # Characters that change the order in which others are drawn.

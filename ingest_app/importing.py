@@ -18,6 +18,7 @@ from collections_app.models import Collection
 from collections_app.selectors import get_collection, get_held
 from collections_app.services import lock_collection, touch
 from core_app.errors import InvalidInput, NotFound, TooLarge
+from core_app.names import NEW_RULE, is_new_name
 from core_app.ports import Vectors
 from ingest_app.exchange_lines import ChunkLine, DocumentLine, End, Header, lines_of, read_line
 from ingest_app.exchange_rows import Arriving, Report
@@ -185,6 +186,8 @@ def _named(name: str) -> Collection | None:
     try:
         return get_collection(name=name)
     except NotFound:
+        if not is_new_name(name):
+            raise InvalidInput(NEW_RULE, code="invalid_name") from None
         return None
 
 
@@ -227,6 +230,10 @@ class _Reading:
 
     stream: IO[bytes]
     header: Header = field(init=False)
+    _documents: int = field(init=False, default=0)
+    _chunks: int = field(init=False, default=0)
+    _unread: int = field(init=False, default=0)
+    _end: tuple[int, End] = field(init=False)
 
     def __post_init__(self) -> None:
         self.stream.seek(0)
@@ -243,12 +250,14 @@ class _Reading:
     def batches(self, *, refuse: Callable[[int, str], None]) -> Iterator[Lines]:
         """The lines between the first and the last; `refuse` is told of those that cannot be read.
 
-        Raises InvalidInput for a file that was cut off.
+        It is told of a last line, too, that counts other lines than came. Raises InvalidInput for a file that was cut
+        off.
         """
         while True:
             batch, is_end = self._batch(refuse)
             yield batch
             if is_end:
+                self._compare(refuse)
                 return
 
     def _batch(self, refuse: Callable[[int, str], None]) -> tuple[Lines, bool]:
@@ -261,10 +270,13 @@ class _Reading:
                     raise InvalidInput("kind: only the first line is a collection.", code="invalid_line")
             except InvalidInput as error:
                 refuse(number, error.detail)
+                self._unread += 1
                 continue
             if isinstance(found, End):
-                self._check_last(number)
+                self._check_last(number, found)
                 return batch, True
+            self._documents += isinstance(found, DocumentLine)
+            self._chunks += isinstance(found, ChunkLine)
             batch.append((number, found))
             size += len(line)
             if size > BYTES_AT_A_TIME:
@@ -273,9 +285,22 @@ class _Reading:
             raise InvalidInput(_CUT_OFF, code="cut_off")
         return batch, False
 
-    def _check_last(self, number: int) -> None:
+    def _check_last(self, number: int, end: End) -> None:
         if next(self._lines, None) is not None:
             raise InvalidInput(f"Line {number}: something follows the end.", code="invalid_line")
+        self._end = (number, end)
+
+    def _compare(self, refuse: Callable[[int, str], None]) -> None:
+        """Refuse a last line that counts other lines than came."""
+        number, end = self._end
+        # Of lines that cannot be read nobody knows what they are; they are refused by themselves.
+        if not self._unread and (self._documents, self._chunks) != (end.documents, end.chunks):
+            refuse(
+                number,
+                f"The last line counts {end.documents:,} documents and {end.chunks:,} chunks, but {self._documents:,} "
+                f"documents and {self._chunks:,} chunks came: lines are missing or were added. "
+                "Export the collection again, or correct the last line if you changed the file yourself.",
+            )
 
 
 _NO_EXPORT = "This is no exported collection: its first line is not a collection's."

@@ -311,6 +311,33 @@ def test_files_that_are_none(db: None, file: bytes, says: str) -> None:
     assert not Collection.objects.filter(name="copy").exists()
 
 
+@pytest.mark.parametrize("lost", [{"kind": "document", "source": "broken.md"}, {"kind": "chunk"}])
+def test_a_file_that_lost_a_line_in_the_middle(tea: Collection, lost: dict[str, str]) -> None:
+    """The last line says how many there are: the dry run, small imports and large ones compare."""
+    file = edited(lambda lines: lines.remove([line for line in lines if lost.items() <= line.items()][-1]))
+    report = check_import(name="copy", stream=file)
+    assert (report.refused, report.refusals[0].line) == (1, len(file.getvalue().splitlines()))
+    with pytest.raises(InvalidInput, match="lines are missing"):
+        import_collection(name="copy", stream=file)
+    with pytest.raises(InvalidInput, match="lines are missing"):
+        import_in_batches(name="copy", stream=file, watch=Watch())
+    assert not Collection.objects.filter(name="copy").exists()
+
+
+@pytest.mark.parametrize("name", [" ", "copy ", "\u3000copy"])
+def test_white_space_around_a_new_name(tea: Collection, name: str) -> None:
+    for run in (check_import, import_collection):
+        with pytest.raises(InvalidInput, match="white space"):
+            run(name=name, stream=exported())
+    with pytest.raises(InvalidInput, match="white space"):
+        create_collection(name=name)
+    with pytest.raises(InvalidInput, match="white space"):
+        change_collection(name="tea", new_name=name)
+    Collection.objects.filter(pk=tea.pk).update(name=name)
+    change_collection(name=name, new_name="older")
+    assert Collection.objects.get(pk=tea.pk).name == "older"
+
+
 def test_search_settings_are_those_of_searches() -> None:
     assert set(SEARCH_WORDS) | set(SEARCH_SHARES) == set(_KEYS)
     assert (set(SEARCH_WORDS["mode"]), set(SEARCH_WORDS["fusion"])) == (set(MODE_NAMES), set(FUSIONS))
