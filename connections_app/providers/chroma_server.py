@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,8 @@ from core_app.ports import DistanceName
 #: Twenty thousand records with vectors of 400 numbers, written out.
 _LARGEST_ANSWER = 256 * 1024 * 1024
 _QUICK_SECONDS = 5.0
+#: What only reads is asked so often where the server says that something went wrong in it.
+_READS, _PAUSE_SECONDS, _FAILED = 4, 0.1, 500
 
 
 class ChromaServer:
@@ -124,6 +127,14 @@ class ChromaServer:
 
     def _read(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         with _told():
+            for _ in range(_READS - 1):
+                try:
+                    return self._far_side.ask_any(method, self._base + path, body=body, is_repeatable=True)
+                except FarSideError as error:
+                    # A search that meets a record which is being deleted ends so.
+                    if error.status != _FAILED:
+                        raise
+                time.sleep(_PAUSE_SECONDS)
             return self._far_side.ask_any(method, self._base + path, body=body, is_repeatable=True)
 
     def _write(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
