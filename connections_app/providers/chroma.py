@@ -220,8 +220,8 @@ class ChromaProvider:
         try:
             matches = self._engine.query(found, queries=queries.tolist(), count=limit, ids=ids)
         except FarSideFailed:
-            # An id that was deleted since the filter was applied is more than Chroma can bear. Whatever else is wrong is
-            # wrong with what follows, too.
+            # An id that was deleted since the filter was applied is more than Chroma can bear. Whatever else is wrong
+            # is wrong with what follows, too.
             matches = []
         least = limit if ids is None else min(limit, len(ids))
         if len(matches) == len(queries) and all(len(one.records.ids) >= least for one in matches):
