@@ -1,7 +1,7 @@
 """`python -m benchmarks.providers`: the same chunks through each provider, beside the client it is made of.
 
-Starts a database of its own, a second Ragsite and a Chroma server, each in a temporary folder. Providers whose client
-is not installed are left out.
+Starts a database of its own, a second Ragsite, a Chroma server and Milvus Lite's, each in a temporary folder. Providers
+whose client is not installed are left out.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.storage import servers
@@ -33,8 +34,9 @@ def main() -> None:
         far = stack.enter_context(servers.ragsite(folder / "far"))
         chroma = Path(sys.executable).with_name("chroma")
         chroma_at = stack.enter_context(servers.chroma(str(chroma), folder / "chroma")) if chroma.exists() else ""
+        milvus_at = stack.enter_context(servers.milvus_lite(folder / "milvus")) if find_spec("milvus_lite") else ""
         os.environ.update(_settings(address.url, str(folder / "data")))
-        _run(options, folder, far, chroma_at)
+        _run(options, far, chroma_at, milvus_at)
 
 
 def _settings(url: str, data: str) -> dict[str, str]:
@@ -48,7 +50,7 @@ def _settings(url: str, data: str) -> dict[str, str]:
     }
 
 
-def _run(options: argparse.Namespace, folder: Path, far: str, chroma_at: str) -> None:
+def _run(options: argparse.Namespace, far: str, chroma_at: str, milvus_at: str) -> None:
     import django
     from django.core.management import call_command
 
@@ -62,7 +64,7 @@ def _run(options: argparse.Namespace, folder: Path, far: str, chroma_at: str) ->
     material = Material.of(Path(test_data) if test_data else None, embedded=options.embedded)
     corpus = corpus_of(material, count=options.chunks, queries=options.queries)
     rows = []
-    for pair in pairs(folder, far=far, chroma=chroma_at):
+    for pair in pairs(far=far, chroma=chroma_at, milvus=milvus_at):
         if options.only and pair.name not in options.only:
             continue
         print(f"{pair.name} ...", file=sys.stderr, flush=True)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -40,7 +39,7 @@ class Pair:
     settle: Callable[[], None] = field(default=_nothing)
 
 
-def pairs(folder: Path, *, far: str, chroma: str) -> Iterator[Pair]:
+def pairs(*, far: str, chroma: str, milvus: str) -> Iterator[Pair]:
     """Those whose client is installed."""
     yield Pair(name="pgvector", provider=built_in_store(), bare=_pgvector, settle=_indexed)
     yield Pair(name="remote", provider=RemoteProvider(RemoteSettings(url=far)), bare=lambda name: _remote(far, name))
@@ -58,6 +57,12 @@ def pairs(folder: Path, *, far: str, chroma: str) -> Iterator[Pair]:
         if chroma:
             at_server = ChromaProvider(ChromaSettings(url=chroma))
             yield Pair(name="chroma, a server", provider=at_server, bare=lambda name: _chroma_server(chroma, name))
+    with suppress(ModuleNotFoundError):
+        from connections_app.providers.milvus import MilvusProvider, MilvusSettings
+
+        if milvus:
+            lite = MilvusProvider(MilvusSettings(url=milvus))
+            yield Pair(name="milvus lite's server", provider=lite, bare=lambda name: _milvus(milvus, name))
 
 
 def _indexed() -> None:
@@ -128,3 +133,11 @@ def _chroma_server(address: str, name: str) -> Bare:
     host, _, port = address.removeprefix("http://").partition(":")
     collection = chromadb.HttpClient(host=host, port=int(port)).get_collection(name, embedding_function=None)
     return lambda query: collection.query(query_embeddings=query[np.newaxis], n_results=LIMIT)
+
+
+def _milvus(address: str, name: str) -> Bare:
+    from pymilvus import MilvusClient  # type: ignore[import-untyped]
+
+    client = MilvusClient(uri=address)
+    fields = ["id", "text", "metadata"]
+    return lambda query: client.search(name, data=[query.tolist()], limit=LIMIT, output_fields=fields)

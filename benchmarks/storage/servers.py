@@ -45,6 +45,27 @@ def chroma(executable: str, folder: Path) -> Iterator[str]:
 
 
 @contextmanager
+def milvus_lite(folder: Path) -> Iterator[str]:
+    """Milvus Lite in a process of its own; its address."""
+    port = free_port()
+    command = [sys.executable, "-m", "milvus_lite", "server", "--data-dir", str(folder), "--host", "127.0.0.1"]
+    process = subprocess.Popen(  # noqa: S603 - the command is ours
+        [*command, "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.2)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+
+
+@contextmanager
 def _running(command: Sequence[str], log: Path, url: str) -> Iterator[str]:
     environment = {**os.environ, "ANONYMIZED_TELEMETRY": "False", "RAGSITE_ADMIN_PASSWORD": "for a benchmark only"}
     with log.open("wb") as output:
