@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -12,7 +13,7 @@ from pydantic import Field, field_validator
 
 from connections_app.folders import allowed_path
 from core_app.config import Embedding
-from core_app.errors import RagsiteError
+from core_app.errors import RagsiteError, Unavailable
 from core_app.model_providers import ProviderKind
 from core_app.ports import Embedder, Vectors
 from core_app.providers import Capability, ConnectionSettings, ProviderHealth
@@ -73,7 +74,8 @@ class SentenceTransformers:
 
     @property
     def dimension(self) -> int:
-        return self._embedder.dimension
+        with _loading():
+            return self._embedder.dimension
 
     def close(self) -> None:
         """The model goes with this object."""
@@ -86,10 +88,26 @@ class SentenceTransformers:
         return tried_out(self.model, lambda: {"dimension": int(self.embed_query(_SHORT_TEXT).shape[0])})
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        return self._embedder.embed_documents(texts)
+        with _loading():
+            return self._embedder.embed_documents(texts)
 
     def embed_query(self, text: str) -> Vectors:
-        return self._embedder.embed_query(text)
+        with _loading():
+            return self._embedder.embed_query(text)
 
     def count_tokens(self, text: str) -> int:
-        return self._embedder.count_tokens(text)
+        with _loading():
+            return self._embedder.count_tokens(text)
+
+
+@contextmanager
+def _loading() -> Iterator[None]:
+    """The embedder's own words name a setting that is not used here."""
+    try:
+        yield
+    except Unavailable as error:
+        raise Unavailable(
+            "The model could not be loaded. The server's log has the cause; check the connection's model.",
+            code=error.code,
+            retry_after_seconds=error.retry_after_seconds,
+        ) from error

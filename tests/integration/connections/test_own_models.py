@@ -26,7 +26,7 @@ def test_a_folder_is_loaded_only_from_where_connections_may_have_files(client: C
 
 
 def test_it_is_loaded_when_it_is_tested(client: Client, tmp_path: Path, settings: Any) -> None:
-    save_model(tmp_path / "model")
+    save_model(tmp_path)
     security = settings.RAGSITE.security.model_copy(update={"connection_folders": (str(tmp_path),)})
     settings.RAGSITE = settings.RAGSITE.model_copy(update={"security": security})
     assert make(client, tmp_path / "model").status_code == 201
@@ -42,4 +42,4 @@ def test_one_that_cannot_be_loaded_says_so(client: Client, tmp_path: Path, setti
     make(client, tmp_path / "model")
     tested = client.post("/api/connections/own/test").json()
     assert tested["status"] == "unhealthy"
-    assert "could not be loaded" in tested["error"]
+    assert "check the connection's model" in tested["error"]
