@@ -64,8 +64,15 @@ class MilvusSettings(ConnectionSettings):
     token: SecretStr | None = Field(
         None, title=gettext_noop("Token"), description=gettext_noop("Empty where none is needed, or with a user.")
     )
-    user: str = Field("", title=gettext_noop("User"), max_length=200)
-    password: SecretStr | None = Field(None, title=gettext_noop("Password"))
+    user: str = Field(
+        "",
+        title=gettext_noop("User"),
+        description=gettext_noop("Of a server; empty where none is needed, or with a token."),
+        max_length=200,
+    )
+    password: SecretStr | None = Field(
+        None, title=gettext_noop("Password"), description=gettext_noop("Of the user; empty without one.")
+    )
     database: str = Field(
         "",
         title=gettext_noop("Database"),
@@ -87,8 +94,18 @@ class MilvusSettings(ConnectionSettings):
         description=gettext_noop("Of collections that other programs made; found by its type where empty."),
         pattern=_FIELD,
     )
-    vector_field: str = Field("", title=gettext_noop("Vector field"), pattern=_FIELD)
-    metadata_field: str = Field("", title=gettext_noop("Metadata field"), pattern=_FIELD)
+    vector_field: str = Field(
+        "",
+        title=gettext_noop("Vector field"),
+        description=gettext_noop("Of collections that other programs made; found by its type where empty."),
+        pattern=_FIELD,
+    )
+    metadata_field: str = Field(
+        "",
+        title=gettext_noop("Metadata field"),
+        description=gettext_noop("Of collections that other programs made; all other fields where empty."),
+        pattern=_FIELD,
+    )
     timeout_seconds: Annotated[float, Field(gt=0, le=600)] = Field(
         30.0, title=gettext_noop("Time limit"), description=gettext_noop("Seconds that one request may take.")
     )
