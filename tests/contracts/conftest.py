@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 import socket
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,13 @@ ADDRESSED: Mapping[str, Callable[[str, float], Provider]] = {
 REFUSED = ["remote", "chroma_server"]
 
 
-@pytest.fixture(params=PROVIDERS)
+def _params(names: Sequence[str]) -> list[Any]:
+    """Those that live in this database need it; emptying it after each test of the others would take minutes."""
+    needed = pytest.mark.django_db(transaction=True)
+    return [pytest.param(name, marks=needed) if name in {"pgvector", "remote"} else name for name in names]
+
+
+@pytest.fixture(params=_params(PROVIDERS))
 def provider(request: pytest.FixtureRequest) -> Iterator[Provider]:
     """Empty, but for what others may hold there."""
     connected: Provider = request.getfixturevalue(f"{request.param}_provider")
@@ -139,7 +145,7 @@ def slow(request: pytest.FixtureRequest) -> Iterator[Provider]:
         connected.close()
 
 
-@pytest.fixture(params=REFUSED)
+@pytest.fixture(params=_params(REFUSED))
 def refused(request: pytest.FixtureRequest) -> Iterator[Provider]:
     """Connected with credentials that the service does not take; `WRONG` is among them."""
     connected: Provider = request.getfixturevalue(f"{request.param}_refused")

@@ -7,15 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
-import pytest
 from django.db import connections
 
 from core_app.errors import InvalidInput
 from core_app.providers import Capability, Provider
 from tests.contracts.calls import DIMENSION, Collections, chunk, ids, listed, nearest
-
-#: For the providers that live in this database.
-pytestmark = pytest.mark.django_db(transaction=True)
 
 Result = TypeVar("Result")
 QUERY = np.ones(DIMENSION, dtype=np.float32)

@@ -14,8 +14,6 @@ from core_app.where import Compare
 from tests.contracts.calls import DIMENSION, GENERATOR, Collections, chunk, ids, listed, nearest
 
 ONES = np.ones(DIMENSION, dtype=np.float32)
-#: For the providers that live in this database.
-pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_a_4_what_is_added_is_found_as_it_was(provider: Provider, collection: Collections) -> None:

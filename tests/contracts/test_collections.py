@@ -9,9 +9,6 @@ from core_app.errors import Conflict
 from core_app.providers import Provider
 from tests.contracts.calls import DIMENSION, Collections, chunk, listed, nearest
 
-#: For the providers that live in this database.
-pytestmark = pytest.mark.django_db(transaction=True)
-
 
 def test_a_2_3_health_is_told_with_details(provider: Provider) -> None:
     health = provider.health_check()

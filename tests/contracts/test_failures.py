@@ -11,9 +11,6 @@ from core_app.errors import FarSideFailed, FarSideSlow, InvalidInput, NotFound, 
 from core_app.providers import Provider
 from tests.contracts.calls import DIMENSION, WRONG, Collections, chunk, ids, listed, nearest
 
-#: For the providers that live in this database.
-pytestmark = pytest.mark.django_db(transaction=True)
-
 
 def test_a_collection_that_is_not_there_is_not_found(provider: Provider) -> None:
     nowhere = "contract-nowhere"

@@ -10,10 +10,6 @@ from core_app.where import Where, matches, parse_where
 from tests.contracts.calls import Collections, chunk, ids, listed
 from tests.integration.collections.filters import TREES, documents
 
-#: For the providers that live in this database.
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
 ROWS = {f"{number}": document for number, document in enumerate(documents(40))}
 
 

@@ -11,9 +11,6 @@ from core_app.similarity import similarity
 from core_app.where import Compare
 from tests.contracts.calls import DIMENSION, GENERATOR, Collections, chunk, exact, ids, nearest
 
-#: For the providers that live in this database.
-pytestmark = pytest.mark.django_db(transaction=True)
-
 
 @pytest.mark.parametrize("distance", ["cosine", "l2", "ip"])
 def test_the_nearest_are_the_nearest(provider: Provider, collection: Collections, distance: DistanceName) -> None:
