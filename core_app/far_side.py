@@ -146,7 +146,8 @@ class FarSide:
         left = self._pause.seconds_left if self._pause else 0.0
         if left > longest_wait:
             raise FarSideError(f"its limits are used up for {left:.0f} seconds more", status=429)
-        time.sleep(left)
+        if left > 0:
+            time.sleep(left)
 
     async def _ask(
         self,

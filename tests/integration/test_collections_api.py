@@ -33,14 +33,16 @@ def test_a_second_collection_of_the_same_name_is_refused(client: Client) -> None
     assert answer.json()["code"] == "collection_exists"
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\\b", "a\nb", "x" * 513, "nul\x00", 7, None, ["a"], "\ud800"])
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a/b", "a\\b", "a\nb", "x" * 513, "nul\x00", 7, None, ["a"], "\ud800", " lead ", " "]
+)
 def test_names_that_are_none_are_refused(client: Client, name: object) -> None:
     answer = create(client, {"name": name})
     assert answer.status_code == 400, answer.content
     assert set(answer.json()) >= {"detail", "code"}
 
 
-@pytest.mark.parametrize("name", ["with space", "dots.and-dashes", "名前 ☃", "a%b", "?x=1#y", "x" * 512, " lead "])
+@pytest.mark.parametrize("name", ["with space", "dots.and-dashes", "名前 ☃", "a%b", "?x=1#y", "x" * 512])
 def test_any_other_name_works_when_it_is_encoded(client: Client, name: str) -> None:
     from urllib.parse import quote
 

@@ -12,11 +12,13 @@ ROOM = Path(__file__).parents[3] / "ingest_app"
 #: Refusals of requests: whoever sent one is told at once, and no job or item ever has their codes.
 OF_REQUESTS = frozenset(
     {
+        "already_there",
         "body_not_expected",
         "copy_again",
         "import_again",
         "connector_exists",
         "connector_not_found",
+        "invalid_beir",
         "invalid_connector",
         "invalid_distance",
         "invalid_name",
