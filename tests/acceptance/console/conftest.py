@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pytest
+from django.core.signals import request_finished, request_started
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
@@ -23,6 +26,7 @@ ARGUMENTS = [
     "--no-first-run",
 ]
 TIMEOUT_MS = 20_000
+QUIET_SECONDS = 20
 PASSWORD = "a long password 7"
 
 
@@ -44,6 +48,38 @@ class Watch:
     def on_request(self, request: Request) -> None:
         if not request.url.startswith((f"{self.home}/", "data:", "blob:")):
             self.faults.append(f"request to elsewhere: {request.url}")
+
+
+@contextmanager
+def quiet_at_the_end() -> Iterator[None]:
+    """Leave when the server has finished what it was asked: a page that was closed does not end its requests.
+
+    One that still reads while the tables are emptied for the next test ends in a deadlock.
+    """
+    change = threading.Condition()
+    running = 0
+
+    def count(by: int) -> None:
+        nonlocal running
+        with change:
+            running += by
+            change.notify_all()
+
+    def began(**_: object) -> None:
+        count(1)
+
+    def ended(**_: object) -> None:
+        count(-1)
+
+    request_started.connect(began)
+    request_finished.connect(ended)
+    try:
+        yield
+        with change:
+            assert change.wait_for(lambda: running <= 0, QUIET_SECONDS), f"{running} requests have not ended"
+    finally:
+        request_started.disconnect(began)
+        request_finished.disconnect(ended)
 
 
 @pytest.fixture(scope="module")
@@ -68,18 +104,19 @@ def browser() -> Iterator[Browser]:
 def page(browser: Browser, live_server: LiveServer, transactional_db: None) -> Iterator[Page]:
     """A fresh browser, logged in as a superuser; the test fails for anything the watch has seen."""
     User.objects.create_superuser("admin", password=PASSWORD)
-    context = browser.new_context(base_url=live_server.url, viewport={"width": 1300, "height": 900})
-    context.set_default_timeout(TIMEOUT_MS)
-    page = context.new_page()
-    watch = Watch(live_server.url)
-    page.on("console", watch.on_console)
-    page.on("pageerror", watch.on_crash)
-    page.on("request", watch.on_request)
-    page.goto("/admin/")
-    page.fill("#id_username", "admin")
-    page.fill("#id_password", PASSWORD)
-    page.click("button[type=submit]")
-    page.wait_for_selector("#nav-sidebar")
-    yield page
-    context.close()
+    with quiet_at_the_end():
+        context = browser.new_context(base_url=live_server.url, viewport={"width": 1300, "height": 900})
+        context.set_default_timeout(TIMEOUT_MS)
+        page = context.new_page()
+        watch = Watch(live_server.url)
+        page.on("console", watch.on_console)
+        page.on("pageerror", watch.on_crash)
+        page.on("request", watch.on_request)
+        page.goto("/admin/")
+        page.fill("#id_username", "admin")
+        page.fill("#id_password", PASSWORD)
+        page.click("button[type=submit]")
+        page.wait_for_selector("#nav-sidebar")
+        yield page
+        context.close()
     assert watch.faults == []
