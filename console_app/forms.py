@@ -177,7 +177,8 @@ class TypedNameForm(forms.Form):
 
     def clean_name(self) -> str:
         name = str(self.cleaned_data["name"])
-        if name != self._expected:
+        # As it is shown is as good: nobody can type a character that cannot be seen.
+        if name not in {self._expected, visible(self._expected)}:
             raise forms.ValidationError(_("This is not the collection's name. Nothing was deleted."))
         return name
 

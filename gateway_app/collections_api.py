@@ -24,7 +24,7 @@ from collections_app.api import (
 from collections_app.models import Distance
 from core_app.api import StrictCharField, StrictSerializer, flag
 from core_app.errors import InvalidInput
-from core_app.names import RULE, is_collection_name
+from core_app.names import NEW_RULE, is_new_name
 from gateway_app import services
 from gateway_app.api import ERRORS, PARAMETER, SERVICE, GatewayView
 from gateway_app.presenting import present_collection
@@ -110,8 +110,8 @@ class GatewayCollectionsView(GatewayView):
         self.caller.require(Verb.WRITE, given["name"])
         if "language" in given:
             raise InvalidInput(f"language: {HERE_ONLY}", code="built_in_only")
-        if not is_collection_name(given["name"]):
-            raise InvalidInput(RULE, code="invalid_name")
+        if not is_new_name(given["name"]):
+            raise InvalidInput(NEW_RULE, code="invalid_name")
         record = {key: given[key] for key in ("embedding_provider", "embedding_model") if key in given}
         made = services.create_collection(
             service=self.service(request),

@@ -100,7 +100,7 @@ function setUpTypedName(form) {
   const input = form.querySelector("input[name=name]");
   const button = form.querySelector("button[type=submit]");
   const compare = () => {
-    button.disabled = input.value !== form.dataset.typedName;
+    button.disabled = ![form.dataset.typedName, form.dataset.shownName].includes(input.value);
   };
   input.addEventListener("input", compare);
   compare();

@@ -88,7 +88,7 @@ def test_it_is_not_deleted_by_an_alias(client: Client) -> None:
     assert not Alias.objects.exists()
 
 
-@pytest.mark.parametrize("name", ["", ".", "a/b", "x" * 513, "a\nb"])
+@pytest.mark.parametrize("name", ["", ".", "a/b", "x" * 513, "a\nb", " ", " a", "a\u2003"])
 def test_what_is_no_name(client: Client, name: str) -> None:
     assert patch(client, "one", name=name).status_code == 400
     assert patch(client, "one", aliases=[name]).status_code == 400

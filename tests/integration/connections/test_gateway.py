@@ -108,6 +108,7 @@ def test_without_a_service_it_is_the_storage_api_itself(client: Client, service:
         ("GET", "/api/collections/docs?service=far&service=built-in", None, 400, "repeated_parameter"),
         ("GET", "/api/collections/docs?service=far", None, 404, "collection_not_found"),
         ("POST", "/api/collections?service=far", {"name": "x", "language": "german"}, 400, "built_in_only"),
+        ("POST", "/api/collections?service=far", {"name": "x "}, 400, "invalid_name"),
         ("DELETE", "/api/collections/docs/documents?service=far", {"filter": "f"}, 400, "built_in_only"),
         ("DELETE", "/api/collections/docs/documents?service=far", {"ids": []}, 400, "nothing_named"),
         ("DELETE", "/api/collections/docs/documents?service=far", {"where": {}}, 400, "nothing_named"),

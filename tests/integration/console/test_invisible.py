@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
+from django.utils.html import escape
 
 from access_app.audit import record
 from access_app.models import AuditEntry
@@ -55,6 +56,16 @@ def test_what_is_said_after_a_change_has_marks(root: Client, hostile: Rows) -> N
     page = read(answer.content.decode())
     assert f"&#x27;{SHOWN}&#x27; was deleted" in page
     assert "\u202e" not in page
+
+
+@pytest.mark.parametrize("page", ["{}/empty", "{}/delete"])
+@pytest.mark.parametrize("typed", [SHOWN, HOSTILE])
+def test_a_name_is_confirmed_as_it_is_shown(root: Client, hostile: Rows, page: str, typed: str) -> None:
+    address = f"/admin/collections/collection/{page.format(hostile.collection.pk)}/"
+    form = root.get(address).content.decode()
+    assert f'data-shown-name="{escape(SHOWN)}"' in form
+    assert root.post(address, {"name": f"{typed}!"}).status_code == 200
+    assert root.post(address, {"name": typed}).status_code == 302
 
 
 def test_joiners_within_a_text_stay(root: Client) -> None:
