@@ -20,6 +20,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
 from core_app.errors import InvalidInput, TooLarge
+from core_app.json_keys import each_once
 from core_app.ports import MAX_DIMENSION
 from core_app.where import parse_where
 
@@ -40,7 +41,7 @@ def parse_json(text: str) -> Any:
     Raises InvalidInput with a sentence that names the place of a mistake.
     """
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_each_once)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise InvalidInput(f"The body is not valid JSON: {error.msg} at {place}.", code=MALFORMED) from None
@@ -51,6 +52,13 @@ def parse_json(text: str) -> Any:
     if is_deep(value):
         raise InvalidInput(f"The body is nested more than {MAX_DEPTH} levels deep.", code=MALFORMED)
     return value
+
+
+def _doubled(key: str) -> InvalidInput:
+    return InvalidInput(f"The body has {key!r} twice in one object. Send each key once.", code=MALFORMED)
+
+
+_each_once = each_once(_doubled)
 
 
 def _refuse_constant(name: str) -> float:

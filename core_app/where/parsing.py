@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NoReturn
 
 from core_app.errors import InvalidInput
+from core_app.json_keys import each_once
 from core_app.where.dates import instant
 from core_app.where.operators import (
     MAX_CONDITIONS,
@@ -40,10 +41,19 @@ def parse_where_text(text: str) -> Where | None:
     return parse_where(decode_where(text))
 
 
+def _doubled(key: str) -> InvalidInput:
+    return InvalidInput(
+        f"Invalid 'where' filter: {key!r} stands twice in one object. Put several conditions on it in '$and'.", code=CODE
+    )
+
+
+_each_once = each_once(_doubled)
+
+
 def decode_where(text: str) -> object:
     """The JSON of a filter, which nobody has read yet. Raises InvalidInput, code `invalid_where`."""
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_int=_integer)
+        return json.loads(text, parse_constant=_refuse_constant, parse_int=_integer, object_pairs_hook=_each_once)
     except (ValueError, RecursionError):
         raise InvalidInput(NOT_JSON, code=CODE) from None
 

@@ -49,6 +49,12 @@ def test_what_is_no_json_or_no_finite_number_is_one_sentence(text: str) -> None:
     assert "sys." not in caught.value.detail
 
 
+def test_a_key_that_stands_twice_is_named() -> None:
+    with pytest.raises(InvalidInput, match="The body has 'team' twice in one object") as caught:
+        parse_json('{"where": [{"x": 1, "team": "a", "team": "a"}]}')
+    assert caught.value.code == "malformed_json"
+
+
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
 @pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 500, 100_000])
 def test_nesting_is_bounded_before_it_can_exhaust_the_stack(opening: str, depth: int) -> None:

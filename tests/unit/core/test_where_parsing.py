@@ -139,6 +139,8 @@ def test_a_6_9_text_that_is_no_json(text: str) -> None:
         ('{"k": 1e999}', "$.k: must be a number between"),
         ('{"k": %s}' % ("9" * 400), "$.k: must be a number between"),
         ('{"k": -%s}' % ("9" * 100_000), "$.k: must be a number between"),
+        ('{"team": "a", "team": "b"}', "Invalid 'where' filter: 'team' stands twice in one object."),
+        ('{"$not": {"n": {"$gt": 1, "$lt": 9, "$gt": 2}}}', "Invalid 'where' filter: '$gt' stands twice"),
         ('{"k": "\\ud800"}', "$.k: remove NUL characters and lone surrogates"),
     ],
 )
