@@ -10,6 +10,8 @@ from core_app.wiring import app_settings, data_folder
 
 #: Below the data folder, where no folder is named.
 OWN = "connections"
+#: Bytes: of what Linux's file systems take, and somewhat below for what is put beside a file or into a folder.
+LONGEST_NAME, LONGEST_PATH = 200, 1_000
 
 
 def allowed_path(text: str) -> Path:
@@ -20,6 +22,11 @@ def allowed_path(text: str) -> Path:
     own = data_folder() / OWN
     if not text.strip() or "\x00" in text:
         raise InvalidInput("Name a file or a folder.", code="invalid_path")
+    if _bytes(text) > LONGEST_PATH or any(_bytes(part) > LONGEST_NAME for part in Path(text).parts):
+        raise InvalidInput(
+            f"A file or a folder has a name of at most {LONGEST_NAME} bytes, and a path of {LONGEST_PATH:,}.",
+            code="invalid_path",
+        )
     path = (own / text).resolve()
     allowed = [own.resolve(), *(Path(folder).resolve() for folder in app_settings().security.connection_folders)]
     if not any(path != folder and path.is_relative_to(folder) for folder in allowed):
@@ -29,6 +36,10 @@ def allowed_path(text: str) -> Path:
             code="invalid_path",
         )
     return path
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def make_private(path: Path) -> None:

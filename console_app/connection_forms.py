@@ -21,6 +21,7 @@ from unfold.widgets import (  # type: ignore[import-untyped]
 )
 
 from connections_app.registry import Listed, translated
+from connections_app.secret_settings import MASK
 from core_app.errors import InvalidInput
 from core_app.model_providers import ProviderKind
 from core_app.providers import ConnectionSettings
@@ -90,6 +91,34 @@ class ConnectionForm(forms.Form):
             self.add_error("name" if error.code in {"invalid_name", "connection_exists"} else None, error.detail)
 
 
+    def withhold(self) -> None:
+        """Take typed secrets out of a form that is shown again: no page has one in it. What was kept stays kept."""
+        if not self.is_bound:
+            return
+        shown = self.data.copy()
+        for name, field in self.fields.items():
+            typed = str(shown.get(name) or "")
+            if isinstance(field, HeadersField):
+                lines = [line.partition(":")[::2] for line in typed.splitlines() if line.strip()]
+                left = "\n".join(f"{key}: {MASK if text.strip() == MASK else ''}" for key, text in lines)
+            elif isinstance(field, SecretField):
+                left = typed if typed == MASK else str(field.initial or "")
+            else:
+                continue
+            if left.replace(" ", "") != typed.replace(" ", "").replace("\r", ""):
+                shown[name] = left
+                self.add_error(name, _("Type this again: what was typed does not go back to the browser."))
+        self.data = shown
+
+
+class SecretField(forms.CharField):
+    """A key or a password."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        # A mask is shown; what was typed is taken out by the form's `withhold`.
+        super().__init__(widget=UnfoldAdminPasswordWidget(attrs=_SECRET, render_value=True), strip=True, **kwargs)
+
+
 class HeadersField(forms.CharField):
     """Lines of `Name: value`; the cleaned value is a mapping."""
 
@@ -97,7 +126,7 @@ class HeadersField(forms.CharField):
         found: dict[str, str] = {}
         for line in str(super().to_python(value) or "").splitlines():
             name, colon, text = line.partition(":")
-            if line.strip() and not (colon and name.strip()):
+            if line.strip() and not (colon and name.strip() and text.strip()):
                 raise forms.ValidationError(_("Write one 'Name: value' a line."))
             if line.strip():
                 found[name.strip()] = text.strip()
@@ -112,8 +141,7 @@ def _field(info: FieldInfo) -> forms.Field:
     if any(isinstance(kind, type) and issubclass(kind, Mapping) for kind in kinds):
         return HeadersField(required=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, **_QUIET}))
     if SecretStr in kinds:
-        widget = UnfoldAdminPasswordWidget(attrs=_SECRET, render_value=True)
-        return forms.CharField(required=info.is_required(), widget=widget, strip=True)
+        return SecretField(required=info.is_required())
     if bool in kinds:
         return forms.BooleanField(required=False, widget=UnfoldBooleanSwitchWidget())
     if kinds & {int, float}:

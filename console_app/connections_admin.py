@@ -96,6 +96,7 @@ class ConnectionAdmin(AttachPages):
             else:
                 self._test(request, made)
                 return redirect("admin:connections_connection_change", made.pk)
+        form.withhold()
         return self.page(request, "connection.html", title=title, form=form, provider=one)
 
     def change_view(
@@ -114,6 +115,8 @@ class ConnectionAdmin(AttachPages):
             require(request, "change_connections")
             if form is not None and form.is_valid() and self._changed(request, row, form):
                 return redirect(request.path)
+        if form is not None:
+            form.withhold()
         seen = request.POST.get(FIELD) or mark(_shown_of(row))
         found = {"form": form, "provider": one, "seen": seen, "searched": searched_at(connection_id=row.pk)}
         return self.page(request, "connection.html", title=row.name, row=row, **found)

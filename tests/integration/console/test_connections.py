@@ -108,11 +108,28 @@ def test_saving_the_form_as_it_was_keeps_the_secrets(admin_client: Client, made:
     assert made.settings["url"] == FIELDS["setting_url"]
 
 
+@pytest.mark.parametrize("more", [{"setting_url": "file:///etc"}, {"name": ""}, {"name": "made"}])
+def test_what_was_typed_as_a_secret_does_not_come_back(
+    admin_client: Client, made: Connection, more: dict[str, str]
+) -> None:
+    """On the page of a new connection and of one that has secrets, whatever else is wrong with the form."""
+    make_connection = {**FIELDS, "name": "new", "setting_api_key": "t0p", "setting_headers": "A: b1g\r\nX: c"}
+    Connection.objects.create(name="made", provider="remote")
+    for address in (f"{LIST}add/", f"{LIST}{made.pk}/change/"):
+        page = text(admin_client.post(address, {**make_connection, **more}))
+        assert page.count("Type this again") == 2
+        assert "t0p" not in page
+        assert "b1g" not in page
+        assert "A: \nX: </textarea>" in page
+        assert (MASK in page) == (address != f"{LIST}add/"), "what is kept stays in its place"
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
         ({"setting_url": "file:///etc/passwd"}, "String should match pattern"),
         ({"setting_headers": "no colon"}, "a line."),
+        ({"setting_headers": "X-Empty:"}, "a line."),
         ({"setting_timeout_seconds": "-1"}, "greater than 0"),
         ({"name": "a b"}, "A connection&#x27;s name has"),
         ({"name": ""}, "This field is required."),
