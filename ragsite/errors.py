@@ -5,17 +5,20 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import (
     DisallowedHost,
     PermissionDenied,
     RequestDataTooBig,
     SuspiciousOperation,
+    TooManyFieldsSent,
     TooManyFilesSent,
 )
 from django.db import DatabaseError, InterfaceError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
+from django.views.decorators.cache import never_cache
 from django.views.defaults import page_not_found, permission_denied, server_error
 from psycopg.errors import LockNotAvailable, ProgramLimitExceeded, QueryCanceled
 from rest_framework import exceptions
@@ -73,6 +76,9 @@ def _answer(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
         return 403, _body("This is not allowed.", "not_allowed"), {}
     if isinstance(error, TooManyFilesSent):
         return 413, _body("Too many files in one request. Send fewer at a time.", "too_large"), {}
+    if isinstance(error, TooManyFieldsSent):
+        most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+        return 413, _body(f"The form has more than {most:,} fields. Send it in parts.", "too_large"), {}
     if isinstance(error, RequestDataTooBig):
         return 413, _body("The request is larger than this server accepts. Send it in parts.", "too_large"), {}
     if isinstance(error, DisallowedHost):
@@ -158,6 +164,7 @@ def _is_for_people(request: HttpRequest) -> bool:
     return request.path.startswith("/admin/")
 
 
+@never_cache
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """No such path: JSON for programs, a page for people."""
     if _is_for_people(request):
@@ -167,12 +174,22 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     )
 
 
+@never_cache
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     if _is_for_people(request):
         return permission_denied(request, exception)
     return JsonResponse(_body("This is not allowed.", "not_allowed"), status=403)
 
 
+@never_cache
+def stale_form(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form without the token of its page: one that was open since before a login or logout, or from another site."""
+    if _is_for_people(request):
+        return render(request, "stale_form.html", status=403)
+    return JsonResponse(_body("This form was not sent by a page of this server.", "not_allowed"), status=403)
+
+
+@never_cache
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """What Django refused before a view saw it: too much, or a host that is not ours."""
     status, body, _ = _answer(exception)
@@ -181,6 +198,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     return JsonResponse(body, status=status)
 
 
+@never_cache
 def crashed(request: HttpRequest) -> HttpResponse:
     if _is_for_people(request):
         return server_error(request)

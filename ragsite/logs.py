@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, Literal
 
 import structlog
@@ -17,6 +18,16 @@ _QUIET = (
     "httpx", "httpcore", "httpx2", "httpcore2", "openai", "anthropic", "asyncio", "urllib3",
     "sentence_transformers", "trafilatura", "htmldate",
 )  # fmt: skip
+
+
+class RefusalsWithoutTrace(logging.Filter):
+    """What Django refused for a mistake in the request is a line, not a crash with a trace."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name.startswith("django.security."):
+            record.exc_info = record.exc_text = None
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+        return True
 
 
 def logging_settings(*, level: str, form: Literal["console", "json"]) -> dict[str, Any]:
@@ -38,7 +49,8 @@ def logging_settings(*, level: str, form: Literal["console", "json"]) -> dict[st
                 "foreign_pre_chain": [structlog.stdlib.ExtraAdder(), *_SHARED],
             }
         },
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
+        "filters": {"refusals": {"()": RefusalsWithoutTrace}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines", "filters": ["refusals"]}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # Libraries speak when something is wrong. Those of the chat models would print texts and keys.

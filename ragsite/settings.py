@@ -117,6 +117,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 APPEND_SLASH = False
+CSRF_FAILURE_VIEW = "ragsite.errors.stale_form"
 ROOT_URLCONF = "ragsite.urls"
 ASGI_APPLICATION = "ragsite.asgi.application"
 LOGIN_REDIRECT_URL = "admin:index"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -24,6 +25,7 @@ pytestmark = pytest.mark.django_db
 
 ADD_COLLECTION = "/admin/collections/collection/add/"
 UPLOAD = "/admin/ingest/job/add/"
+FORM = "application/x-www-form-urlencoded"
 
 
 def test_a_collection_is_created_and_opened(root: Client) -> None:
@@ -220,7 +222,30 @@ def test_nothing_is_done_without_the_csrf_token(rows: Rows, root: Client) -> Non
         f"/admin/ingest/job/{rows.job.pk}/cancel/",
         f"/admin/access/apikey/{rows.key.pk}/revoke/",
     ):
-        assert strict.post(path, {"name": "handbook"}).status_code == 403, path
+        answer = strict.post(path, {"name": "handbook"})
+        assert answer.status_code == 403, path
+        assert "load the page again" in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/admin/nowhere/", 404),
+        ("/admin/collections/collection/999999/change/", 404),
+        ("/admin/?x=%00", 400),
+        ("/admin/access/user/", 403),
+    ],
+)
+def test_pages_that_refuse_are_kept_by_no_cache(login: Login, path: str, status: int) -> None:
+    answer = login("collections.view_collection").get(path)
+    assert answer.status_code == status
+    assert "no-store" in answer["Cache-Control"]
+
+
+def test_a_form_with_too_many_fields_is_told_so(root: Client) -> None:
+    answer = root.post("/admin/access/apikey/add/", urlencode({f"f{n}": "" for n in range(1_001)}), FORM)
+    assert answer.status_code == 413
+    assert "more than 1,000 fields" in answer.content.decode()
 
 
 def test_a_password_is_changed(root: Client) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.core.exceptions import PermissionDenied, SuspiciousOperation, TooManyFilesSent
+from django.core.exceptions import PermissionDenied, SuspiciousOperation, TooManyFieldsSent, TooManyFilesSent
 from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from psycopg.errors import LockNotAvailable, ProgramLimitExceeded, QueryCanceled
@@ -75,6 +75,7 @@ def test_unavailable_says_when_to_come_back_and_a_missing_key_how() -> None:
         (PermissionDenied(LEAK), 403, "not_allowed"),
         (SuspiciousOperation(LEAK), 400, "invalid"),
         (TooManyFilesSent(LEAK), 413, "too_large"),
+        (TooManyFieldsSent(LEAK), 413, "too_large"),
         (exceptions.ParseError(LEAK), 400, "malformed_form"),
         (exceptions.NotAcceptable(), 406, "not_acceptable"),
         (exceptions.UnsupportedMediaType("text/xml"), 415, "unsupported_media_type"),

@@ -7,6 +7,7 @@ from logging.config import dictConfig
 from typing import Literal
 
 import pytest
+from django.core.exceptions import SuspiciousOperation
 
 from ragsite.logs import logging_settings
 
@@ -31,3 +32,19 @@ def test_a_trace_shows_no_local_variables(form: Literal["console", "json"], caps
     assert "RuntimeError: the key could not be checked" in written
     assert "in recognise" in written
     assert "hunter2" not in written
+
+
+def test_a_refused_request_is_a_line_without_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = logging_settings(level="INFO", form="console")
+    name = "django.security.SuspiciousOperation"
+    settings["loggers"] = {name: {"handlers": ["stderr"], "level": "INFO", "propagate": False}}
+    del settings["root"]
+    dictConfig({**settings, "incremental": False})
+    try:
+        raise SuspiciousOperation("NUL in the address")
+    except SuspiciousOperation as error:
+        logging.getLogger(name).error(str(error), exc_info=error)
+    written = capsys.readouterr().err
+    assert "warning" in written
+    assert "NUL in the address" in written
+    assert "Traceback" not in written
