@@ -90,12 +90,11 @@ class ConnectionForm(forms.Form):
         if not error.errors:
             self.add_error("name" if error.code in {"invalid_name", "connection_exists"} else None, error.detail)
 
-
     def withhold(self) -> None:
         """Take typed secrets out of a form that is shown again: no page has one in it. What was kept stays kept."""
         if not self.is_bound:
             return
-        shown = self.data.copy()
+        shown = dict(self.data.items())
         for name, field in self.fields.items():
             typed = str(shown.get(name) or "")
             if isinstance(field, HeadersField):

@@ -17,6 +17,7 @@ from unfold.widgets import UnfoldAdminSelectWidget  # type: ignore[import-untype
 from console_app.forms import choose
 from console_app.progress import TONES
 from console_app.reached import collections_for
+from console_app.strict_lists import refuse_unknown
 from core_app.keyset import Listed, Place, page_of
 from ingest_app.models import Job
 
@@ -63,6 +64,7 @@ def job_list(request: HttpRequest, rows: QuerySet[Job]) -> JobList:
     form = JobListForm(request.GET)
     names = collections_for(request.user, "view_jobs").values_list("pk", "name")
     choose(form, "collection__id__exact", [("", str(_("All collections"))), *((str(key), name) for key, name in names)])
+    refuse_unknown(form, request.GET)
     given = {name: value for name, value in form.cleaned_data.items() if value} if form.is_valid() else {}
     found = rows.filter(**given) if form.is_valid() else rows.none()
     kept = request.GET.copy()

@@ -22,6 +22,7 @@ from console_app.listing_forms import ChunkListForm, DocumentListForm
 from console_app.listing_words import CHUNKS, CHUNKS_OF_DOCUMENT, DOCUMENTS, Words
 from console_app.permissions import ABILITIES, may, require
 from console_app.reached import collections_for
+from console_app.strict_lists import refuse_unknown
 from console_app.templatetags.console import thousands
 from core_app.keyset import place_from
 
@@ -72,6 +73,7 @@ def chunk_list(request: HttpRequest) -> ListPage[ListedChunk]:
     reach = _reach(request, "view_chunks")
     form = ChunkListForm(request.GET)
     reach.offer(form)
+    refuse_unknown(form, request.GET)
 
     def read(given: Mapping[str, Any]) -> BrowsedPage[ListedChunk]:
         asked = ChunksAsked(
@@ -99,6 +101,7 @@ def document_list(request: HttpRequest) -> ListPage[Document]:
     if not may(request.user, "read_documents"):
         del form.fields["where"]
     reach.offer(form)
+    refuse_unknown(form, request.GET)
 
     def read(given: Mapping[str, Any]) -> BrowsedPage[Document]:
         asked = DocumentsAsked(

@@ -23,6 +23,7 @@ from access_app.reach import names_of, patterns_of
 from collections_app.models import Collection
 from console_app.audit_pages import history_page
 from console_app.permissions import abilities, note_found, require
+from console_app.strict_lists import StrictChangeList
 from core_app.names import visible
 
 if TYPE_CHECKING:
@@ -216,6 +217,9 @@ class ServiceAdmin(FramedAdmin):
 
     def get_list_display_links(self, request: HttpRequest, list_display: Any) -> list[Any]:
         return [NAMES.get(column, column) for column in super().get_list_display_links(request, list_display) or ()]
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[StrictChangeList]:
+        return StrictChangeList
 
     def list_actions(self, request: HttpRequest) -> list[Action]:
         """Buttons above the list, for whoever may use them."""

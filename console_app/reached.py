@@ -36,6 +36,10 @@ def names_to_fill(user: User | AnonymousUser, ability: str) -> list[str]:
 class CollectionFilter(RelatedDropdownFilter):  # type: ignore[misc]  # django-unfold has no types
     """A list's rows by collection; the collections are those whose rows of this kind the user sees."""
 
+    def has_output(self) -> bool:
+        # Even where there is nothing to choose: Django applies no filter that it does not show.
+        return True
+
     def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[tuple[Any, str]]:
         opts = model_admin.opts
         permission = f"{opts.app_label}.{get_permission_codename('view', opts)}"

@@ -113,7 +113,9 @@ def test_a_copy_can_be_cut_anew_and_skips_what_has_not_changed(source: Collectio
     assert job.items.get().state == "skipped"
 
 
-@pytest.mark.parametrize(("new_name", "error"), [("tea", Conflict), ("chai", Conflict), ("a/b", InvalidInput), (" ", InvalidInput)])
+@pytest.mark.parametrize(
+    ("new_name", "error"), [("tea", Conflict), ("chai", Conflict), ("a/b", InvalidInput), (" ", InvalidInput)]
+)
 def test_names_that_cannot_be(source: Collection, new_name: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         clone_collection(name="tea", new_name=new_name)

@@ -125,7 +125,9 @@ def test_what_cannot_be_is_told_and_nothing_is_kept(client: Client, more: Any, s
     assert Connection.objects.count() == 1
 
 
-@pytest.mark.parametrize("file", ["../secret_key", "/etc/passwd", ".", "a/../../b", "", "link/x", "." * 300, "ä" * 120, "a/" * 600])
+@pytest.mark.parametrize(
+    "file", ["../secret_key", "/etc/passwd", ".", "a/../../b", "", "link/x", "." * 300, "ä" * 120, "a/" * 600]
+)
 def test_a_file_lies_in_a_folder_of_connections(client: Client, settings: Any, tmp_path: Path, file: str) -> None:
     settings.DATA_DIR = tmp_path
     (tmp_path / "connections").mkdir()
