@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
@@ -58,6 +58,18 @@ class ChunkAdmin(ServiceAdmin):
             return redirect("admin:collections_chunk_change", page.saved.pk)
         row = page.stored or row
         return self.page(request, "chunk_edit.html", title=_title(row), row=row, page=page, form=page.form)
+
+    def found(self, request: HttpRequest, object_id: str) -> Any:
+        """As for all rows; where there is none it says that an edit gives a passage another address."""
+        try:
+            return super().found(request, object_id)
+        except Http404:
+            raise Http404(
+                _(
+                    "This passage was deleted, or it was edited or cut anew and has another address now. Look for it "
+                    "in its document or in the list of chunks."
+                )
+            ) from None
 
     def _sent_for(self, request: HttpRequest, chunk_id: int) -> Chunk:
         """The chunk that a form was made for: of this key or, where an edit has given it another, of the id sent.

@@ -18,8 +18,9 @@ from django.db import DatabaseError, InterfaceError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
+from django.urls import Resolver404
 from django.views.decorators.cache import never_cache
-from django.views.defaults import page_not_found, permission_denied, server_error
+from django.views.defaults import permission_denied, server_error
 from psycopg.errors import LockNotAvailable, ProgramLimitExceeded, QueryCanceled
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -168,7 +169,9 @@ def _is_for_people(request: HttpRequest) -> bool:
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """No such path: JSON for programs, a page for people."""
     if _is_for_people(request):
-        return page_not_found(request, exception)
+        # What a page of ours has said; the router's own words are for developers.
+        said = "" if isinstance(exception, Resolver404) else str(exception)
+        return render(request, "404.html", {"detail": said}, status=404)
     return JsonResponse(
         _body("There is nothing at this address. See /swagger for what there is.", "not_found"), status=404
     )

@@ -292,6 +292,12 @@ class TestTwoEditors:
         assert elsewhere.post(edit_address(duck), late).status_code == 404
         assert Chunk.objects.get().text == "Swans."
 
+    def test_the_address_before_the_edit_says_where_to_look(self, root: Client, duck: Chunk, late: Any) -> None:
+        answer = root.get(f"/admin/collections/chunk/{duck.pk}/change/")
+        assert answer.status_code == 404
+        assert "has another address now" in answer.content.decode()
+        assert "has another address" not in root.get("/admin/nowhere/").content.decode()
+
     @pytest.mark.parametrize("sent", [{"external_id": "\x00"}, {"external_id": "gone"}, {"collection": "x"}])
     def test_a_chunk_that_is_gone_is_not_found(
         self, root: Client, duck: Chunk, late: dict[str, str], sent: dict[str, str]
