@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import numpy as np
-from django.db import connection
+from django.db import connection, transaction
 
 from benchmarks.latency.vectors import Vectors
 from collections_app.selectors import get_collection
@@ -75,15 +75,16 @@ def _indexed() -> None:
 
 
 def _pgvector(name: str) -> Bare:
-    """The store's own statement, and then one for the rows."""
+    """The store's own statement, with the index's settings for this transaction, and then one for the rows."""
     collection = get_collection(name=name)
     assert collection.active_generation is not None
     space = space_of(collection.active_generation)
     held = store(collection.store)
 
     def ask(query: Vectors) -> object:
-        hits = held.dense(space=space, query=query, limit=LIMIT).hits
-        with connection.cursor() as cursor:
+        # The settings hold for a transaction: without one the index would look at less, and find less.
+        with transaction.atomic(), connection.cursor() as cursor:
+            hits = held.dense(space=space, query=query, limit=LIMIT).hits
             cursor.execute(
                 "SELECT id, external_id, text, metadata FROM collections_chunk WHERE id = ANY(%s)",
                 [[hit.chunk_id for hit in hits]],

@@ -43,7 +43,8 @@ def parse_where_text(text: str) -> Where | None:
 
 def _doubled(key: str) -> InvalidInput:
     return InvalidInput(
-        f"Invalid 'where' filter: {key!r} stands twice in one object. Put several conditions on it in '$and'.", code=CODE
+        f"Invalid 'where' filter: {key!r} stands twice in one object. Put several conditions on it in '$and'.",
+        code=CODE,
     )
 
 
