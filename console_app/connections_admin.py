@@ -21,15 +21,17 @@ from connections_app.services import change_connection, create_connection, delet
 from console_app.attach_admin import AttachPages
 from console_app.connection_forms import KINDS, ConnectionForm, ProviderForm
 from console_app.failures import EXPECTED, sentence
+from console_app.fetch_admin import FetchPages
 from console_app.pages import Action
 from console_app.permissions import may, require
 from console_app.seen import FIELD, mark, while_as_seen
 from core_app.errors import InvalidInput
+from core_app.names import visible
 from stores_app.whereabouts import searched_at
 
 
 @admin.register(Connection)
-class ConnectionAdmin(AttachPages):
+class ConnectionAdmin(AttachPages, FetchPages):
     list_display = ("name", "brings", "of_provider", "changed")
     list_display_links = ("name",)
     search_fields = ("name",)
@@ -122,6 +124,7 @@ class ConnectionAdmin(AttachPages):
         return self.page(request, "connection.html", title=row.name, row=row, **found)
 
     def _changed(self, request: HttpRequest, row: Connection, form: ConnectionForm) -> bool:
+        before = row.settings
         try:
             with while_as_seen(request.POST, lambda: _shown_of(Connection.objects.select_for_update().get(pk=row.pk))):
                 changed = change_connection(name=row.name, new_name=form.cleaned_data["name"], settings=form.settings())
@@ -132,6 +135,14 @@ class ConnectionAdmin(AttachPages):
         else:
             messages.success(request, _("The connection was saved."))
             self._test(request, changed)
+            searched = searched_at(connection_id=changed.pk)
+            if changed.settings != before and searched:
+                names = ", ".join(map(visible, searched))
+                text = _(
+                    "These collections are searched there: %(names)s. Where the other system does not hold them as "
+                    "they were, move them back and there again."
+                )
+                messages.warning(request, text % {"names": names})
             return True
         return False
 

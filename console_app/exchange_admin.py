@@ -93,7 +93,7 @@ class ExchangePages(HeldPages):
         if is_post and form.is_valid():
             name, stream = form.cleaned_data["name"], form.cleaned_data["file"].file
             try:
-                _check_reach(request, name)
+                check_reach(request, name)
                 if "import" in request.POST:
                     return self._imported(request, name, stream)
                 found = check_import(name=name, stream=stream, bounded=False)
@@ -161,7 +161,7 @@ def _named(request: HttpRequest) -> dict[str, str]:
     return {"name": request.GET.get("name", "")[:512]}
 
 
-def _check_reach(request: HttpRequest, name: str) -> None:
+def check_reach(request: HttpRequest, name: str) -> None:
     """Raise InvalidInput unless the user may write to the collection of this name or alias, or make it."""
     abilities = ["import_collections"]
     try:

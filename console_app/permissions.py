@@ -49,6 +49,17 @@ ABILITIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "connections.view_connection",
             "connections.change_connection",
         ),
+        "fetch_collections": (
+            "collections.view_collection",
+            "collections.change_collection",
+            "collections.view_document",
+            "collections.change_document",
+            "collections.view_chunk",
+            "collections.change_chunk",
+            "collections.delete_chunk",
+            "connections.view_connection",
+            "connections.change_connection",
+        ),
         "export_collections": ("collections.view_collection", "collections.view_document", "collections.view_chunk"),
         "import_collections": (
             "collections.view_collection",

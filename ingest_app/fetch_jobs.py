@@ -14,7 +14,7 @@ from django.db import transaction
 from access_app.audit import record
 from collections_app.models import Chunk, Collection
 from collections_app.receiving import Model
-from collections_app.selectors import get_collection
+from collections_app.selectors import get_collection, get_held
 from collections_app.services import CollectionGone, bound_waiting, create_collection, lock_collection, touch
 from connections_app.models import Connection
 from connections_app.opening import opened_store
@@ -208,7 +208,7 @@ def _ends(name: str, connection: Connection, name_there: str, model: str) -> tup
     if model not in ("", SERVER):
         raise InvalidInput(f"model: leave it out, or send '{SERVER}'.", code="invalid")
     try:
-        target: Collection | None = get_collection(name=name)
+        target: Collection | None = get_held(name=name)
     except NotFound:
         target = None
     with opened_store(connection) as provider:

@@ -223,6 +223,17 @@ def pages(rows: Rows) -> dict[str, tuple[str, ...]]:
             "connections.view_connection",
             "connections.change_connection",
         ),
+        f"connections/connection/{rows.connection.pk}/import/": (
+            "collections.view_collection",
+            "collections.change_collection",
+            "collections.view_document",
+            "collections.change_document",
+            "collections.view_chunk",
+            "collections.change_chunk",
+            "collections.delete_chunk",
+            "connections.view_connection",
+            "connections.change_connection",
+        ),
         f"connections/connection/{rows.connection.pk}/delete/": (
             "connections.view_connection",
             "connections.delete_connection",

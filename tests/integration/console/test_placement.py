@@ -58,6 +58,17 @@ def test_it_is_moved_and_brought_back(root: Client, tea: Collection) -> None:
     assert not Placement.objects.exists()
 
 
+def test_a_connection_that_leads_elsewhere_says_what_is_searched_there(root: Client, tea: Collection) -> None:
+    move("tea", "one")
+    row = get_connection(name="one")
+    address = reverse("admin:connections_connection_change", args=[row.pk])
+    saved = root.post(address, {"name": "one", "setting_file": row.settings["file"]}, follow=True).content.decode()
+    assert "was saved" in saved
+    assert "are searched there: tea" not in saved
+    moved = root.post(address, {"name": "one", "setting_file": "another.db"}, follow=True).content.decode()
+    assert "are searched there: tea" in moved
+
+
 def test_what_waits_is_told_with_the_reason(root: Client, tea: Collection) -> None:
     move("tea", "one")
     add_chunks(

@@ -36,7 +36,7 @@ def test_the_passage_that_was_found_is_marked_in_its_parent(root: Client) -> Non
     collection(parent_size=100)
     shown = page(root, "elm")
     assert "1 passage in" in shown
-    (text,) = re.findall(r'<div class="rs-text" dir="auto">(.*?)</div>', shown, re.DOTALL)
+    (text,) = re.findall(r'<div class="rs-text rs-text--long"[^>]*>(.*?)</div>', shown, re.DOTALL)
     around, found = text.split('<span class="rs-found" title="The chunk that was found">')
     assert around == "Here is &lt;b&gt;sentence&lt;/b&gt; 0 about oak &amp; nothing else at all.\n\n"
     assert found == (
