@@ -228,6 +228,27 @@ class Llm(Section):
         return self
 
 
+class Answers(Section):
+    """Questions that a chat model answers from passages (E 3.1)."""
+
+    understanding_seconds: Annotated[float, Field(gt=0, le=600)] = Field(
+        2.0, description="How long the model may take to say what a question asks for; then it is searched as it is."
+    )
+    rewriting_seconds: Annotated[float, Field(gt=0, le=600)] = Field(
+        2.0, description="How long it may take to write further queries; then the question alone is searched."
+    )
+    ranking_seconds: Annotated[float, Field(gt=0, le=600)] = Field(
+        3.0, description="How long it may take to put passages in order; then they stay in the order of the search."
+    )
+    generation_seconds: Annotated[float, Field(gt=0, le=600)] = Field(
+        30.0, description="How long it may take to write the answer; then there is none."
+    )
+    total_seconds: Annotated[float, Field(gt=0, le=600)] = Field(40.0, description="How long all of it may take.")
+    concurrency: Annotated[int, Field(ge=1, le=256)] = Field(
+        8, description="Questions that one process answers at a time; more are answered 503 for a while."
+    )
+
+
 class Ingestion(Section):
     """How files become chunks."""
 
@@ -358,6 +379,7 @@ class AppSettings(Section):
     search: Search = Search()
     rerank: Rerank = Rerank()
     llm: Llm = Llm()
+    answers: Answers = Answers()
     ingestion: Ingestion = Ingestion()
     security: Security = Security()
     telemetry: Telemetry = Telemetry()

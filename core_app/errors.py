@@ -78,6 +78,12 @@ class Unavailable(RagsiteError):
         self.retry_after_seconds = retry_after_seconds
 
 
+class TooManyRequests(Unavailable):
+    """A service that is asked for this wants to be left alone for a while."""
+
+    code = "too_many_requests"
+
+
 class ModelFailed(RagsiteError):
     """A model that was asked raised an error; the same call may fail again."""
 

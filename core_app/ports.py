@@ -120,6 +120,14 @@ class ChatAnswer:
     cost: float | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Exchange:
+    """Something that was asked before, with the answer that it got or should have got: an example to go by."""
+
+    user: str
+    assistant: str
+
+
 class ChatModel(Protocol):
     """Answers in words: a large language model."""
 
@@ -140,11 +148,14 @@ class ChatModel(Protocol):
         *,
         system: str,
         user: str,
+        earlier: Sequence[Exchange] = (),
         schema: Mapping[str, Any] | None = None,
         seconds: float | None = None,
         max_tokens: int = 1024,
     ) -> ChatAnswer:
         """The answer to `user` by the rules of `system`, in JSON of the JSON Schema if one is given.
+
+        `earlier` stands before it in the conversation.
 
         `seconds` bounds everything: waiting for one's turn, and trying again what may go well the next time. Without
         it the configured time does. Raises Unavailable or ModelFailed; the log has the cause.

@@ -35,6 +35,10 @@ class PassingFailure(Exception):
         self.retry_after = retry_after
 
 
+class TooOften(PassingFailure):
+    """The service is asked more than it allows."""
+
+
 def with_retry(call: Callable[[float], Result], *, seconds: float) -> Result:
     """What `call` gives, which is told how many seconds are left. Only a PassingFailure is tried again.
 

@@ -39,6 +39,7 @@ STATUS: dict[type[errors.RagsiteError], int] = {
     errors.Conflict: 409,
     errors.TooLarge: 413,
     errors.UnsupportedType: 415,
+    errors.TooManyRequests: 429,
     errors.Unavailable: 503,
     errors.ModelFailed: 500,
     errors.StoreFailed: 500,
@@ -53,6 +54,9 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     """Answer any exception of an API view; nothing of its cause leaves unless it was meant to (NFR-001)."""
     set_rollback()
     status, body, headers = _answer(error)
+    codes = getattr(context.get("view"), "codes", {})
+    if not str(body["code"]).startswith("RAG-ERR"):
+        body["code"] = codes.get(status, body["code"])
     response = Response(body, status=status, headers=headers)
     if status >= 500:
         more = {"view": type(context.get("view")).__name__, "status": status}

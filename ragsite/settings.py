@@ -94,6 +94,7 @@ INSTALLED_APPS = [
     "stores_app",
     "ingest_app",
     "search_app",
+    "answers_app",
     "gateway_app",
     "console_app",
 ]

@@ -18,6 +18,7 @@ urlpatterns = [
     path("", include("collections_app.urls")),
     path("", include("search_app.urls")),
     path("", include("rerank_app.urls")),
+    path("", include("answers_app.urls")),
     path("", include("connections_app.urls")),
     path("", include("gateway_app.urls")),
     path("api/schema", SpectacularJSONAPIView.as_view(), name="schema"),

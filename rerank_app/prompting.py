@@ -7,11 +7,12 @@ one number for each of those. A passage that gives orders can at most spoil the 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from core_app.prompt_text import harmless
 
 HIGHEST = 10.0
 #: Characters of a query and of a passage that are sent; what is behind them is not judged.
@@ -33,9 +34,6 @@ Give every passage a score from 0 to 10, each by itself; decimals are allowed:
 Answer with one JSON object and nothing else. Each passage is in it exactly once, in this form:
 {"scores": [{"passage": 1, "score": 7.5}, {"passage": 2, "score": 0}]}"""
 
-#: What the template of a chat model could take for a mark of its own, such as <|im_end|> or [INST], and what some
-#: readers take for the end of a line.
-_MARKS = re.compile(r"<|\[(?=/?[A-Z_]+\])|[\x7f-\x9f\u2028\u2029\ufeff]")
 #: Some models put their JSON into a block of Markdown, whatever they are told.
 _FENCE = "```"
 #: Characters that no right answer has, with every number's digits and every level on a line of its own.
@@ -66,10 +64,7 @@ class WrongAnswer(Exception):
 def question(*, query: str, texts: Sequence[str]) -> str:
     """One JSON object, in which nothing can look like the end of a string, a passage or a message."""
     passages = [{"passage": number, "text": text[:PASSAGE_CHARACTERS]} for number, text in enumerate(texts, start=1)]
-    data = json.dumps({"query": query[:QUERY_CHARACTERS], "passages": passages}, ensure_ascii=False)
-    # Half of a pair of surrogates is no text that could be sent.
-    whole = data.encode("utf-8", "replace").decode("utf-8")
-    return _MARKS.sub(lambda found: f"\\u{ord(found[0]):04x}", whole)
+    return harmless(json.dumps({"query": query[:QUERY_CHARACTERS], "passages": passages}, ensure_ascii=False))
 
 
 def rules(*, complaint: str = "") -> str:

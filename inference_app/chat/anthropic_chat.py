@@ -38,7 +38,7 @@ class AnthropicChat(CallingChat):
             "model": self.model,
             "max_tokens": question.max_tokens,
             "system": question.system,
-            "messages": [{"role": "user", "content": question.user}],
+            "messages": question.messages,
         }
         if question.schema is not None:
             body["tools"] = [{"name": _TOOL, "description": "Give the answer.", "input_schema": dict(question.schema)}]

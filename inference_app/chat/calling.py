@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,14 +20,16 @@ from typing import Any, TypeVar
 
 from core_app.config import Llm
 from core_app.errors import ModelFailed, RagsiteError, Unavailable
-from core_app.ports import ChatAnswer
-from core_app.retrying import PassingFailure, with_retry
+from core_app.ports import ChatAnswer, Exchange
+from core_app.retrying import PassingFailure, TooOften, with_retry
 from inference_app.chat.failures import Refusal, Senseless, causes
 
 logger = logging.getLogger(__name__)
 
 _LONGEST_NAME = 200
 _CLOSING_SECONDS = 5.0
+#: Seconds that a caller is told to wait at most.
+_LONGEST_WAIT = 3_600
 
 Result = TypeVar("Result")
 
@@ -37,8 +40,19 @@ class Question:
 
     system: str
     user: str
+    earlier: Sequence[Exchange]
     schema: Mapping[str, Any] | None
     max_tokens: int
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        """All but the rules, in order."""
+        before = [
+            {"role": role, "content": text}
+            for one in self.earlier
+            for role, text in (("user", one.user), ("assistant", one.assistant))
+        ]
+        return [*before, {"role": "user", "content": self.user}]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,13 +91,14 @@ class CallingChat(ABC):
         *,
         system: str,
         user: str,
+        earlier: Sequence[Exchange] = (),
         schema: Mapping[str, Any] | None = None,
         seconds: float | None = None,
         max_tokens: int = 1024,
     ) -> ChatAnswer:
         seconds = self._section.timeout_seconds if seconds is None else seconds
         deadline = time.monotonic() + seconds
-        question = Question(system=system, user=user, schema=schema, max_tokens=max_tokens)
+        question = Question(system=system, user=user, earlier=earlier, schema=schema, max_tokens=max_tokens)
         try:
             with self._turn(seconds):
                 reply = with_retry(
@@ -201,6 +216,12 @@ def _said(error: Exception) -> RagsiteError:
             "The chat model's service refused the request. Check Llm:ApiKey, Llm:Model and Llm:BaseUrl; "
             "the server's log has its answer.",
             code="llm_refused",
+        )
+    if isinstance(error, TooOften):
+        return Unavailable(
+            "The chat model's service is asked more than it allows. Try again later, or raise its limit.",
+            code="llm_rate_limited",
+            retry_after_seconds=max(1, min(math.ceil(error.retry_after), _LONGEST_WAIT)),
         )
     if isinstance(error, PassingFailure | TimeoutError | CancelledError):
         return Unavailable(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from core_app.rate_limits import wait_seconds
-from core_app.retrying import PassingFailure
+from core_app.retrying import PassingFailure, TooOften
 
 #: That pass: timeouts and too many requests at a time, beside whatever is 500 and above.
-_PASSING = frozenset({408, 425, 429})
+_PASSING = frozenset({408, 425})
+TOO_MANY = 429
 _LONGEST_WORDS = 300
 _LONGEST_CHAIN = 5
 
@@ -24,6 +25,8 @@ class Senseless(Exception):
 def of_status(status: int, headers: Mapping[str, str], words: str) -> PassingFailure | Refusal:
     """What an answer of HTTP that is no success means."""
     said = f"HTTP {status}: {words}"
+    if status == TOO_MANY:
+        return TooOften(said, retry_after=wait_seconds(headers))
     if status in _PASSING or status >= 500:
         return PassingFailure(said, retry_after=wait_seconds(headers))
     return Refusal(said)

@@ -88,7 +88,7 @@ class OpenAiChat(CallingChat):
         system = _with_schema(question) if is_told else question.system
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": [{"role": "system", "content": system}, {"role": "user", "content": question.user}],
+            "messages": [{"role": "system", "content": system}, *question.messages],
             manner.limit: question.max_tokens,
         }
         if manner.has_temperature:

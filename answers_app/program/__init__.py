@@ -1,0 +1,1 @@
+"""The steps of an answer as modules of DSPy. Everything that imports `dspy` is in here: it is an extra."""

@@ -1,0 +1,1 @@
+"""Questions answered, with a scripted chat model over real HTTP."""
