@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from rest_framework import serializers
 
-from answers_app.evidence import Answer
+from answers_app.evidence import Answer, RankedEvidence
 from answers_app.services import (
     LEAST_TOP_K,
     MAX_QUESTION,
@@ -117,27 +118,8 @@ def as_json(found: Answer) -> dict[str, Any]:
         "model_used": found.model_used,
         "token_usage": dict(found.token_usage),
         "cost": found.cost,
-        "interpretation": {
-            "interpreted_query": interpretation.interpreted_query,
-            "intent": interpretation.intent,
-            "entities": list(interpretation.entities),
-            "query_type": interpretation.query_type,
-            "answer_format_hints": interpretation.answer_format_hints,
-        },
-        "evidence": [
-            {
-                "chunk_id": one.chunk.chunk_id,
-                "document_id": one.chunk.document_id,
-                "collection": one.chunk.collection,
-                "content": one.chunk.content,
-                "relevance_score": one.chunk.relevance_score,
-                "metadata": dict(one.chunk.metadata),
-                "rank": one.rank,
-                "confidence_score": one.confidence_score,
-                "reasoning": one.reasoning,
-            }
-            for one in found.ranking.evidence
-        ],
+        "interpretation": {**asdict(interpretation), "entities": list(interpretation.entities)},
+        "evidence": [_evidence(one) for one in found.ranking.evidence],
         "merged_reasoning": found.ranking.merged_reasoning,
         "conflict_resolution": found.ranking.conflict_resolution,
         "queries": list(found.retrieved.queries),
@@ -146,4 +128,19 @@ def as_json(found: Answer) -> dict[str, Any]:
         "seconds": dict(found.seconds),
         "program_version": found.program_version,
         "warnings": [{"code": one.code, "detail": one.detail} for one in found.warnings],
+    }
+
+
+def _evidence(one: RankedEvidence) -> dict[str, Any]:
+    chunk = one.chunk
+    return {
+        "chunk_id": chunk.chunk_id,
+        "document_id": chunk.document_id,
+        "collection": chunk.collection,
+        "content": chunk.content,
+        "relevance_score": chunk.relevance_score,
+        "metadata": dict(chunk.metadata),
+        "rank": one.rank,
+        "confidence_score": one.confidence_score,
+        "reasoning": one.reasoning,
     }

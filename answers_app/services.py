@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from answers_app.codes import INVALID, LLM_FAILED
 from answers_app.evidence import Answer, EvidenceChunk
+from core_app.chat_models import ChatModel
 from core_app.errors import InvalidInput, RagsiteError, Unavailable
-from core_app.ports import ChatModel
 from core_app.where import Where
 from core_app.wiring import app_settings, chat_model
 from search_app.services import search_collections

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, Protocol
 
-from core_app.ports import ChatModel, Vectors
+from core_app.chat_models import ChatModel
+from core_app.ports import Vectors
 from core_app.providers import Capability, ConnectionSettings, Provider, ProviderHealth
 
 

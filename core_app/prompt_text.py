@@ -10,6 +10,6 @@ _MARKS = re.compile(r"<|\[(?=/?[A-Z_]+\])|\[(?=\[\s*##)|[\x7f-\x9f\u2028\u2029\u
 
 
 def harmless(text: str) -> str:
-    """The text with such marks as `\\uXXXX`, as JSON would write them; half of a pair of surrogates is no text."""
+    """The text with such marks escaped as JSON would; half of a pair of surrogates is no text."""
     whole = text.encode("utf-8", "replace").decode("utf-8")
     return _MARKS.sub(lambda found: f"\\u{ord(found[0]):04x}", whole)

@@ -11,12 +11,13 @@ from typing import cast
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from core_app.chat_models import ChatModel
 from core_app.config import AppSettings
 from core_app.config_loading import LoadedSettings
 from core_app.errors import InvalidInput
 from core_app.judged import JudgedQuery
 from core_app.moving import Mover
-from core_app.ports import ChatModel, Embedder, PairScorer, Store
+from core_app.ports import Embedder, PairScorer, Store
 
 
 def app_settings() -> AppSettings:

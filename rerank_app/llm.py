@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 
+from core_app.chat_models import ChatAnswer, ChatModel
 from core_app.errors import ModelFailed, RagsiteError, Unavailable
-from core_app.ports import ChatAnswer, ChatModel
 from core_app.wiring import app_settings, chat_model
 from rerank_app.prompting import PASSAGE_CHARACTERS, SCHEMA, WrongAnswer, question, rules, scores_in
 

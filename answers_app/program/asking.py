@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from core_app.chat_models import ChatAnswer, ChatModel, Exchange
 from core_app.errors import Unavailable
-from core_app.ports import ChatAnswer, ChatModel, Exchange
 
 
 @dataclass(kw_only=True)

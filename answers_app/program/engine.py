@@ -21,8 +21,8 @@ from dspy.lm15 import (  # type: ignore[import-untyped]
 )
 
 from answers_app.program.asking import Asking
+from core_app.chat_models import Exchange
 from core_app.errors import RagsiteError
-from core_app.ports import Exchange
 
 _MOST_TOKENS = 2_048
 

@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from core_app.chat_models import ChatAnswer, Exchange
 from core_app.config import Llm
 from core_app.errors import ModelFailed, RagsiteError, Unavailable
-from core_app.ports import ChatAnswer, Exchange
 from core_app.retrying import PassingFailure, TooOften, with_retry
 from inference_app.chat.failures import Refusal, Senseless, causes
 

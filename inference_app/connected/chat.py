@@ -9,10 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from django.utils.translation import gettext_noop
 from pydantic import Field, SecretStr
 
+from core_app.chat_models import ChatModel
 from core_app.config import Llm
 from core_app.far_side import FarSide
 from core_app.model_providers import ProviderKind
-from core_app.ports import ChatModel
 from core_app.providers import Capability, ConnectionSettings, ProviderHealth
 from inference_app.connected.making import called_chat
 from inference_app.connected.services import ServiceSettings, listing_health, tried_out

@@ -7,8 +7,9 @@ from typing import cast
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from core_app.chat_models import ChatModel
 from core_app.config import Embedding, Llm
-from core_app.ports import ChatModel, Embedder
+from core_app.ports import Embedder
 
 
 def local_embedder(section: Embedding) -> Embedder:

@@ -9,9 +9,10 @@ from typing import Any, cast
 
 from connections_app.models import Connection
 from connections_app.opening import check_kind, opened
+from core_app.chat_models import ChatAnswer
 from core_app.errors import ModelFailed, RagsiteError, Unavailable
 from core_app.model_providers import ChatProvider, EmbeddingProvider, ProviderKind
-from core_app.ports import ChatAnswer, QueryEngine, Vectors
+from core_app.ports import QueryEngine, Vectors
 
 _CHAT_FAILURES = {
     "llm_refused": "The chat model's service refused the request. Check the connection's API key, model and address; "

@@ -62,6 +62,7 @@ VERBS = {
     ("rerank-v2", "POST"): Verb.SEARCH,
     ("search", "POST"): Verb.SEARCH,
     ("search-collections", "POST"): Verb.SEARCH,
+    ("answer", "POST"): Verb.SEARCH,
     ("search-settings", "GET"): Verb.READ,
     ("search-settings", "PUT"): Verb.WRITE,
     ("test-cases", "GET"): Verb.READ,
@@ -199,6 +200,7 @@ def call(client: Client, route: Route, method: str, job: Job) -> Any:
         "collections": b'{"name": "docs"}',
         "gateway-collections": b'{"name": "docs"}',
         "search-collections": b'{"collections": ["docs"], "query": "x"}',
+        "answer": b'{"collections": ["docs"], "question": "x"}',
     }
     body = bodies.get(route.name, b"{}")
     return client.generic(method, path, b"" if method == "GET" else body, content_type="application/json")

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from core_app.chat_models import ChatAnswer
 from core_app.config import Llm
 from core_app.errors import ModelFailed, RagsiteError, Unavailable
-from core_app.ports import ChatAnswer
 from inference_app.chat.anthropic_chat import AnthropicChat
 from inference_app.chat.openai_chat import OLLAMA, OpenAiChat, _address
 from tests.integration.inference.scripted_chat import (

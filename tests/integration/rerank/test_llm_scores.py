@@ -167,7 +167,7 @@ def test_c_req_004_what_passes_is_tried_again(server: Server, chat: None, steps:
     ("step", "code"),
     [
         (status(500), "llm_unavailable"),
-        (status(429, Retry_After="3600"), "llm_unavailable"),
+        (status(429, Retry_After="3600"), "llm_rate_limited"),
         (hangs, "llm_unavailable"),
         (dies, "llm_unavailable"),
         (status(401), "llm_refused"),
