@@ -21,6 +21,7 @@ from ingest_app.work import run_job
 from tests.integration.access.test_routes import CALLS, call
 from tests.integration.api.contract import Contract, ContractBrokenError, ContractClient, template
 from tests.integration.api.walks import walk
+from tests.integration.inference.scripted_chat import Server
 
 JSON = "application/json"
 
@@ -81,7 +82,7 @@ def test_views_take_the_parameters_that_are_documented(contract: Contract) -> No
 
 @pytest.mark.django_db
 def test_sc_002_every_operation_answers_as_documented(
-    checked: ContractClient, contract: Contract, cross_encoder: None
+    checked: ContractClient, contract: Contract, cross_encoder: None, model: Server
 ) -> None:
     walk(checked)
     succeeded = {(method, path) for method, path, status in contract.seen if status < 400}

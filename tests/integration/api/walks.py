@@ -78,6 +78,8 @@ def walk_searches(client: Client) -> None:
     assert found["facets"] == {"source": [{"value": "a.md", "count": 1}]}
     nothing = client.post("/api/rag/search", {**body, "where": {"source": "none"}, "min_score": 0.5}, JSON).json()
     assert [step["together"] for step in nothing["explain"]["survivors"]] == [1, 0, 0]
+    asked = {"question": "What tea is oolong?", "collections": ["docs"], "where": {"source": "a.md"}, "top_n": 2}
+    assert client.post("/api/rag/answer", asked, JSON).json()["sources"]
     assert client.get("/knowledge/docs/search?q=oolong&thoroughness=fast&limit=3").json()["results"]
     settings = "/api/rag/collections/docs/search-settings"
     client.put(settings, {"mode": "fast", "fusion": "calibrated", "lexical_weight": 0.4, "min_score": 0}, JSON)
