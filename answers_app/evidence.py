@@ -119,7 +119,7 @@ class Answer:
     #: In the currency of the configured prices; None where those, or the tokens, are not known.
     cost: float | None
     warnings: Sequence[Warned]
-    #: By step, in order.
+    #: By step, in order, then `model` and `total`: the model's calls, and all of it.
     seconds: Mapping[str, float]
     program_version: str
 

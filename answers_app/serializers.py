@@ -93,7 +93,7 @@ class AnswerSerializer(serializers.Serializer[Any]):
     queries = serializers.ListField(child=serializers.CharField(), help_text="What was searched.")
     retrieval_timestamp = serializers.DateTimeField()
     milvus_query_time = serializers.FloatField(help_text="Seconds that the searches took, in whatever store.")
-    seconds = serializers.DictField(child=serializers.FloatField(), help_text="By step, and `total`.")
+    seconds = serializers.DictField(child=serializers.FloatField(), help_text="By step, `model` and `total`.")
     program_version = serializers.CharField(help_text="`0` is the program as it is shipped.")
     warnings = AnswerWarningSerializer(many=True, help_text="What kept the answer from being all it could be.")
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from answers_app.codes import INVALID, LLM_FAILED
 from answers_app.evidence import Answer, EvidenceChunk
@@ -18,9 +17,6 @@ from core_app.errors import InvalidInput, RagsiteError, Unavailable
 from core_app.where import Where
 from core_app.wiring import app_settings, chat_model
 from search_app.services import search_collections
-
-if TYPE_CHECKING:
-    from answers_app.program.pipeline import RagProgram
 
 logger = logging.getLogger(__name__)
 
@@ -60,10 +56,10 @@ def answer(*, question: Question) -> Answer:
     with _turn(limits.concurrency):
         # Its import takes a second, and what it imports is an extra.
         from answers_app.program.asking import Asking  # noqa: PLC0415 - an extra
-        from answers_app.program.pipeline import Run  # noqa: PLC0415 - an extra
+        from answers_app.program.pipeline import RagProgram, Run  # noqa: PLC0415 - an extra
 
         asking = Asking(model=model, deadline=began + limits.total_seconds)
-        run = Run(program=_program(question), asking=asking, limits=limits)
+        run = Run(program=RagProgram(searching(question)), asking=asking, limits=limits)
         interpretation = run.understood(question.text)
         retrieved = run.retrieved(interpretation, top_k=question.top_k)
         ranking = run.ranked(retrieved, interpretation, top_n=question.top_n)
@@ -78,7 +74,11 @@ def answer(*, question: Question) -> Answer:
         token_usage=asking.token_usage,
         cost=asking.cost,
         warnings=run.warnings,
-        seconds={**run.seconds, "total": round(time.monotonic() - began, 4)},
+        seconds={
+            **run.seconds,
+            "model": round(asking.model_seconds, 4),
+            "total": round(time.monotonic() - began, 4),
+        },
         program_version=UNOPTIMISED,
     )
     logged = {
@@ -131,8 +131,8 @@ def _model() -> ChatModel:
     return model
 
 
-def _program(question: Question) -> RagProgram:
-    from answers_app.program.pipeline import RagProgram  # noqa: PLC0415 - an extra
+def searching(question: Question) -> Callable[[str, int], Sequence[EvidenceChunk]]:
+    """What finds so many passages for a query where this question may be answered from."""
 
     def find(query: str, top_k: int) -> Sequence[EvidenceChunk]:
         found = search_collections(
@@ -155,7 +155,7 @@ def _program(question: Question) -> RagProgram:
             for hit in found.hits
         ]
 
-    return RagProgram(find)
+    return find
 
 
 @contextmanager

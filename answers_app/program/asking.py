@@ -21,6 +21,8 @@ class Asking:
     #: By `time.monotonic`, of the whole question.
     deadline: float
     answers: list[ChatAnswer] = field(default_factory=list)
+    #: In calls, of all threads together.
+    model_seconds: float = 0.0
     #: Why the model did not answer, as it was raised: DSPy puts its own exception in the place of others.
     failure: Exception | None = None
     _step_ends: float | None = None
@@ -46,7 +48,8 @@ class Asking:
         max_tokens: int,
     ) -> ChatAnswer:
         """One call. Raises what the model does, and Unavailable where its time was over before."""
-        left = (self.deadline if self._step_ends is None else self._step_ends) - time.monotonic()
+        began = time.monotonic()
+        left = (self.deadline if self._step_ends is None else self._step_ends) - began
         try:
             if left <= 0:
                 raise Unavailable("The time for this step of the answer is over.", code="llm_unavailable")
@@ -56,6 +59,9 @@ class Asking:
         except Exception as error:
             self.failure = error
             raise
+        finally:
+            with self._guard:
+                self.model_seconds += time.monotonic() - began
         with self._guard:
             self.answers.append(answer)
         return answer

@@ -25,6 +25,8 @@ from core_app.chat_models import Exchange
 from core_app.errors import RagsiteError
 
 _MOST_TOKENS = 2_048
+# What it would keep in memory and below the home folder are people's questions and texts.
+dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
 
 
 class ChatEngine:

@@ -50,7 +50,7 @@ def test_req_rag_022_an_answer_with_steps_confidence_and_sources(client: Client,
     assert found["queries"][0] == "steeping time of oolong tea"
     assert len(found["queries"]) == 3
     assert found["milvus_query_time"] > 0
-    assert list(found["seconds"]) == ["understanding", "retrieval", "ranking", "generation", "total"]
+    assert list(found["seconds"]) == ["understanding", "retrieval", "ranking", "generation", "model", "total"]
     assert [step_of(asked) for asked in model.asked] == ["understand", "rewrite", "rank", "generate"]
 
 

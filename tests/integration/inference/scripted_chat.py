@@ -220,6 +220,16 @@ def held(then: Step) -> Step:
     return step
 
 
+def held_for(seconds: float, then: Step) -> Step:
+    """Answers after a while."""
+
+    def step(handler: Handler, asked: Asked) -> None:
+        handler.server.released.wait(seconds)
+        then(handler, asked)
+
+    return step
+
+
 def trickles(handler: Handler, asked: Asked) -> None:
     """A byte now and then, without an end: no single read of it takes long."""
     handler.send_response(200)
