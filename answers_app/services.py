@@ -81,16 +81,7 @@ def answer(*, question: Question) -> Answer:
         },
         program_version=UNOPTIMISED,
     )
-    logged = {
-        "confidence": said.confidence,
-        "is_answered": said.is_answered,
-        "model": found.model_used,
-        "tokens": dict(found.token_usage),
-        "cost": found.cost,
-        "warnings": [warning.code for warning in found.warnings],
-        "seconds": dict(found.seconds),
-    }
-    logger.info("question answered", extra=logged)
+    _log(found)
     return found
 
 
@@ -102,6 +93,19 @@ def written(found: Answer) -> str:
     return " ".join(
         sentence.text + "".join(f" [{ranks[key]}]" for key in sentence.chunk_ids) for sentence in found.said.sentences
     )
+
+
+def _log(found: Answer) -> None:
+    logged = {
+        "confidence": found.said.confidence,
+        "is_answered": found.said.is_answered,
+        "model": found.model_used,
+        "tokens": dict(found.token_usage),
+        "cost": found.cost,
+        "warnings": [warning.code for warning in found.warnings],
+        "seconds": dict(found.seconds),
+    }
+    logger.info("question answered", extra=logged)
 
 
 def _check(question: Question) -> None:

@@ -244,6 +244,9 @@ class Answers(Section):
         30.0, description="How long it may take to write the answer; then there is none."
     )
     total_seconds: Annotated[float, Field(gt=0, le=600)] = Field(40.0, description="How long all of it may take.")
+    research_seconds: Annotated[float, Field(gt=0, le=600)] = Field(
+        60.0, description="When research begins no further searches."
+    )
     concurrency: Annotated[int, Field(ge=1, le=256)] = Field(
         8, description="Questions that one process answers at a time; more are answered 503 for a while."
     )

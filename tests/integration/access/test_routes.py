@@ -63,6 +63,7 @@ VERBS = {
     ("search", "POST"): Verb.SEARCH,
     ("search-collections", "POST"): Verb.SEARCH,
     ("answer", "POST"): Verb.SEARCH,
+    ("research", "POST"): Verb.SEARCH,
     ("search-settings", "GET"): Verb.READ,
     ("search-settings", "PUT"): Verb.WRITE,
     ("test-cases", "GET"): Verb.READ,
@@ -201,6 +202,7 @@ def call(client: Client, route: Route, method: str, job: Job) -> Any:
         "gateway-collections": b'{"name": "docs"}',
         "search-collections": b'{"collections": ["docs"], "query": "x"}',
         "answer": b'{"collections": ["docs"], "question": "x"}',
+        "research": b'{"collections": ["docs"], "topic": "x"}',
     }
     body = bodies.get(route.name, b"{}")
     return client.generic(method, path, b"" if method == "GET" else body, content_type="application/json")

@@ -80,7 +80,8 @@ def test_views_take_the_parameters_that_are_documented(contract: Contract) -> No
             assert set(view.parameters.get(method.upper(), ())) == documented, (method, path)
 
 
-@pytest.mark.django_db
+# Research searches in threads with connections of their own.
+@pytest.mark.django_db(transaction=True)
 def test_sc_002_every_operation_answers_as_documented(
     checked: ContractClient, contract: Contract, cross_encoder: None, model: Server
 ) -> None:
