@@ -37,6 +37,7 @@ BEHIND: Mapping[str, Sequence[str]] = MappingProxyType(
             "collections.delete_chunk",
             "search.delete_testcase",
         ),
+        Verb.RESEARCH: ("collections.view_collection", "collections.view_chunk"),
         Verb.ADMIN: ("ingest.add_connector", "ingest.change_connector", "ingest.delete_connector"),
     }
 )

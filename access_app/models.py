@@ -62,6 +62,8 @@ class Verb(models.TextChoices):
     WRITE = "write", _("Write")
     DELETE = "delete", _("Delete")
     ADMIN = "admin", _("Administer")
+    #: The tool `researchTopic` of the door for agents, which is many searches at once; not the address of that name.
+    RESEARCH = "research", _("Research by agents")
 
 
 class ApiKey(models.Model):

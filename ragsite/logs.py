@@ -16,7 +16,7 @@ _SHARED: list[structlog.typing.Processor] = [
 
 _QUIET = (
     "httpx", "httpcore", "httpx2", "httpcore2", "openai", "anthropic", "asyncio", "urllib3",
-    "sentence_transformers", "trafilatura", "htmldate",
+    "sentence_transformers", "trafilatura", "htmldate", "mcp",
 )  # fmt: skip
 
 

@@ -96,6 +96,7 @@ INSTALLED_APPS = [
     "search_app",
     "answers_app",
     "gateway_app",
+    "mcp_app",
     "console_app",
 ]
 

@@ -21,6 +21,7 @@ urlpatterns = [
     path("", include("answers_app.urls")),
     path("", include("connections_app.urls")),
     path("", include("gateway_app.urls")),
+    path("", include("mcp_app.urls")),
     path("api/schema", SpectacularJSONAPIView.as_view(), name="schema"),
     path("swagger", SwaggerView.as_view(url_name="schema"), name="swagger"),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),

@@ -63,6 +63,7 @@ VERBS = {
     ("search", "POST"): Verb.SEARCH,
     ("search-collections", "POST"): Verb.SEARCH,
     ("answer", "POST"): Verb.SEARCH,
+    ("mcp", "POST"): Verb.SEARCH,
     ("research", "POST"): Verb.SEARCH,
     ("search-settings", "GET"): Verb.READ,
     ("search-settings", "PUT"): Verb.WRITE,

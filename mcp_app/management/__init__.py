@@ -1,0 +1,1 @@
+"""Commands of the door for agents."""

@@ -1,0 +1,1 @@
+"""The door for agents, asked by the protocol's own client."""
