@@ -107,10 +107,10 @@ def is_keyless(request: HttpRequest | Request) -> bool:
     if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
         return False
     origin = request.headers.get("Origin")
-    return origin is None or _authority(origin) == request.get_host()
+    return origin is None or authority_of(origin) == request.get_host()
 
 
-def _authority(origin: str) -> str:
+def authority_of(origin: str) -> str:
     """Host and port of an origin; empty where it has none, such as `null`."""
     try:
         return urlsplit(origin).netloc

@@ -8,21 +8,24 @@ from __future__ import annotations
 import contextvars
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from django.db import connections
+from django.db import connection, connections
 
 from answers_app.decomposing import Planner, planner
 from answers_app.evidence import Warned
+from collections_app.selectors import get_collections
 from core_app.errors import InvalidInput, RagsiteError
 from core_app.wiring import app_settings
 from search_app.results import Hit, SearchResult
 from search_app.services import search_collections
 
 logger = logging.getLogger(__name__)
+
+Found = TypeVar("Found")
 
 MAX_TOPIC = 4000
 ITERATIONS, MOST_ITERATIONS = 3, 5
@@ -86,6 +89,7 @@ def research(
     the first of them fails.
     """
     _check(topic, max_iterations)
+    get_collections(names=collections)
     deadline = time.monotonic() + app_settings().answers.research_seconds
     notes, plan = _Notes(), planner(topic=topic, deadline=deadline)
     queries, iterations = plan.first(), 0
@@ -126,17 +130,14 @@ def _search(notes: _Notes, queries: Sequence[str], collections: Sequence[str], a
     """All at the same time; one that fails is told, unless nothing was found before."""
 
     def find(query: str) -> SearchResult | RagsiteError:
-        with _own_connection():
-            try:
-                return search_collections(
-                    collection_names=collections, query=query, top_k=PER_SEARCH, mode="thorough", asked_by=asked_by
-                )
-            except RagsiteError as error:
-                return error
+        try:
+            return search_collections(
+                collection_names=collections, query=query, top_k=PER_SEARCH, mode="thorough", asked_by=asked_by
+            )
+        except RagsiteError as error:
+            return error
 
-    with ThreadPoolExecutor(max_workers=min(_PARALLEL, len(queries)), thread_name_prefix="research") as pool:
-        futures = [pool.submit(contextvars.copy_context().run, find, query) for query in queries]
-        results = [future.result() for future in futures]
+    results = [find(query) for query in queries] if connection.in_atomic_block else _together(find, queries)
     failed = [result for result in results if isinstance(result, RagsiteError)]
     if failed and len(failed) == len(results) and not notes.asked:
         raise failed[0]
@@ -147,10 +148,15 @@ def _search(notes: _Notes, queries: Sequence[str], collections: Sequence[str], a
             notes.add(query, result)
 
 
-@contextmanager
-def _own_connection() -> Iterator[None]:
-    """A thread's connections are given back with its work."""
-    try:
-        yield
-    finally:
-        connections.close_all()
+def _together(find: Callable[[str], Found], queries: Sequence[str]) -> list[Found]:
+    """In threads with connections of their own, which do not see what a transaction of the caller's has written."""
+
+    def work(query: str) -> Found:
+        try:
+            return find(query)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(max_workers=min(_PARALLEL, len(queries)), thread_name_prefix="research") as pool:
+        futures = [pool.submit(contextvars.copy_context().run, work, query) for query in queries]
+        return [future.result() for future in futures]

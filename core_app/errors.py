@@ -5,6 +5,7 @@ Doors turn these into their own form (HTTP status, exit code, message box); serv
 
 from __future__ import annotations
 
+OURS = "Something went wrong on the server. Try again; its log has the cause."
 DATABASE_DOWN = "The database cannot be reached or refused the request. Try again; the server's log has the cause."
 COLLECTION_BUSY = "Another write to this collection is still running. Try again in a few seconds."
 TOO_LARGE_TO_STORE = "A text or the metadata of one document is larger than the database can hold. Split it."

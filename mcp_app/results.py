@@ -43,6 +43,7 @@ class SearchFound(BaseModel):
     """Passages, best first."""
 
     results: list[Found]
+    warnings: list[Warned] = Field(description="What kept the search from being all it could be.")
 
 
 class Fetched(BaseModel):
@@ -61,6 +62,9 @@ class ListedCollection(BaseModel):
     name: str
     description: str
     chunks: int
+    dimension: int | None = Field(description="Of its vectors; null while there are none.")
+    distance: str
+    language: str
 
 
 class ListedCollections(BaseModel):
@@ -96,6 +100,7 @@ class DescribedCollection(BaseModel):
     documents: int
     fields: list[DescribedField]
     is_sample: bool = Field(description="Whether the fields are those of some chunks only.")
+    is_cut: bool = Field(description="Whether there are more fields.")
 
 
 class Finding(BaseModel):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from pydantic import Field
@@ -10,17 +11,20 @@ from pydantic import Field
 from access_app.models import Verb
 from answers_app.research import ITERATIONS, MAX_TOPIC, MOST_ITERATIONS, research
 from collections_app.describing import description_of
-from collections_app.fields import observed_fields
+from collections_app.fields import ValueCount, observed_fields
 from collections_app.reading import get_chunk
 from collections_app.selectors import get_summary, list_documents, list_names, list_summaries
-from core_app.errors import NotFound
+from core_app.errors import InvalidInput, NotFound
 from mcp_app import results
 from mcp_app.calling import caller, reached
-from search_app.results import Hit
+from search_app.asking import DEFAULT_LIMIT, MOST_KNOWLEDGE
+from search_app.results import Hit, in_short
 from search_app.serializers import MAX_QUERY_LENGTH
 from search_app.services import MOST_COLLECTIONS, search_collections
 
-DEFAULT_LIMIT, MOST_HITS = 5, 20
+_LISTED = 10
+#: Of a collection that is described: what an agent can read.
+_FIELDS, _VALUES, _VALUE_CHARACTERS = 50, 10, 100
 #: Of a text in a list; the whole is fetched.
 _BEGINNING = 400
 _LONGEST = 100_000
@@ -34,30 +38,20 @@ def search_docs(
     thoroughness: Annotated[
         Literal["fast", "balanced", "thorough"] | None, Field(description="How much is done; balanced unless given.")
     ] = None,
-    limit: Annotated[int, Field(ge=1, le=MOST_HITS)] = DEFAULT_LIMIT,
+    limit: Annotated[int, Field(ge=1, le=MOST_KNOWLEDGE)] = DEFAULT_LIMIT,
     collection: Annotated[str | None, Field(max_length=512, description="Only there; everywhere unless given.")] = None,
 ) -> results.DocsFound:
     """Search the documents by meaning and exact words; gives the passages that answer best."""
-    found = search_collections(
-        collection_names=_where(collection), query=query, mode=thoroughness, top_k=limit, asked_by=caller.get().name
-    )
+    found, warnings = _found(query, collection, mode=thoroughness, top_k=limit)
     return results.DocsFound(
-        results=[
-            results.DocsHit(
-                content=hit.content,
-                source=_source(hit),
-                section=str(hit.metadata["section"] or ""),
-                relevance=_percent(hit.metadata["similarity_score"]),
-            )
-            for hit in found.hits
-        ],
-        warnings=[results.Warned(code=one.code, detail=one.detail) for one in found.warnings],
+        results=[results.DocsHit(**_short(hit), relevance=in_short(hit).relevance or "") for hit in found],
+        warnings=warnings,
     )
 
 
 def search(query: Query) -> results.SearchFound:
     """Search all documents; gives ids for `fetch` with titles and the beginnings of passages."""
-    found = search_collections(collection_names=_where(None), query=query, top_k=10, asked_by=caller.get().name)
+    found, warnings = _found(query, None, top_k=_LISTED)
     return results.SearchFound(
         results=[
             results.Found(
@@ -66,17 +60,19 @@ def search(query: Query) -> results.SearchFound:
                 url=_url(hit.metadata, hit.collection, hit.id),
                 text=hit.content[:_BEGINNING],
             )
-            for hit in found.hits
-        ]
+            for hit in found
+        ],
+        warnings=warnings,
     )
 
 
 def fetch(id: Annotated[str, Field(max_length=2_000, description="As `search` gave it.")]) -> results.Fetched:  # noqa: A002
     """The whole text of a passage that `search` found, with its metadata."""
-    name, slash, external_id = id.partition("/")
-    if not slash:
+    name, _, external_id = id.partition("/")
+    chunk = get_chunk(collection_name=reached(Verb.READ, name), external_id=external_id) if external_id else None
+    if chunk is None or chunk.is_disabled:
+        # No search finds one that was disabled.
         raise NotFound("There is no passage of this id. Use one that `search` gave.", code="document_not_found")
-    chunk = get_chunk(collection_name=reached(Verb.READ, name), external_id=external_id)
     return results.Fetched(
         id=id,
         title=str(chunk.metadata.get("title") or chunk.metadata.get("source") or external_id),
@@ -88,12 +84,17 @@ def fetch(id: Annotated[str, Field(max_length=2_000, description="As `search` ga
 
 def list_collections() -> results.ListedCollections:
     """The collections that can be searched, with what each is about."""
-    who = caller.get()
+    who = caller()
     who.require(Verb.READ)
     return results.ListedCollections(
         collections=[
             results.ListedCollection(
-                name=one.collection.name, description=description_of(one.collection), chunks=one.count
+                name=one.collection.name,
+                description=description_of(one.collection),
+                chunks=one.count,
+                dimension=one.dimension,
+                distance=one.collection.distance,
+                language=one.collection.language,
             )
             for one in list_summaries()
             if who.reaches(one.collection.name)
@@ -116,12 +117,13 @@ def describe_collection(name: CollectionName) -> results.DescribedCollection:
             results.DescribedField(
                 name=one.name,
                 types={str(kind): count for kind, count in one.types.items()},
-                values=[results.ValueCounted(value=value.value, count=value.count) for value in one.values],
+                values=[_counted(value) for value in one.values[:_VALUES]],
                 operators=one.operators,
             )
-            for one in fields.fields
+            for one in fields.fields[:_FIELDS]
         ],
         is_sample=fields.is_sample,
+        is_cut=fields.is_cut or len(fields.fields) > _FIELDS,
     )
 
 
@@ -130,30 +132,49 @@ def research_topic(
     maxIterations: Annotated[int, Field(ge=1, le=MOST_ITERATIONS)] = ITERATIONS,  # noqa: N803 - spec C's name
 ) -> results.Researched:
     """Research a topic that one search does not cover: by sub-queries, and by others while too little was found."""
-    who = caller.get()
+    who = caller()
     who.require(Verb.RESEARCH)
-    found = research(topic=topic, collections=_where(None), max_iterations=maxIterations, asked_by=who.name)
+    names, warnings = _where(None)
+    found = research(topic=topic, collections=names, max_iterations=maxIterations, asked_by=who.name)
     return results.Researched(
         topic=found.topic,
         searchesPerformed=found.searches_performed,
-        findings=[
-            results.Finding(content=hit.content, source=_source(hit), section=str(hit.metadata["section"] or ""))
-            for hit in found.findings
-        ],
-        warnings=[results.Warned(code=one.code, detail=one.detail) for one in found.warnings],
+        findings=[results.Finding(**_short(hit)) for hit in found.findings],
+        warnings=[*warnings, *(results.Warned(code=one.code, detail=one.detail) for one in found.warnings)],
     )
 
 
-def _where(collection: str | None) -> list[str]:
+def _found(query: str, collection: str | None, **options: Any) -> tuple[Sequence[Hit], list[results.Warned]]:
+    if not query.strip():
+        raise InvalidInput("query: must not be blank.", code="invalid")
+    names, warnings = _where(collection)
+    found = search_collections(collection_names=names, query=query, asked_by=caller().name, **options)
+    return found.hits, [*warnings, *(results.Warned(code=one.code, detail=one.detail) for one in found.warnings)]
+
+
+def _where(collection: str | None) -> tuple[list[str], list[results.Warned]]:
     """The collections that are searched. Raises NotAllowed, and NotFound where the caller reaches none."""
     if collection is not None:
-        return [reached(Verb.SEARCH, collection)]
-    who = caller.get()
+        return [reached(Verb.SEARCH, collection)], []
+    who = caller()
     who.require(Verb.SEARCH)
-    names = [name for name in list_names() if who.reaches(name)][:MOST_COLLECTIONS]
+    names = [name for name in list_names() if who.reaches(name)]
     if not names:
         raise NotFound("There is no collection that this key reaches.", code="collection_not_found")
-    return names
+    if len(names) <= MOST_COLLECTIONS:
+        return names, []
+    detail = f"Only the first {MOST_COLLECTIONS} of {len(names)} collections were searched, by name. Name one."
+    return names[:MOST_COLLECTIONS], [results.Warned(code="collections_cut", detail=detail)]
+
+
+def _short(hit: Hit) -> dict[str, str]:
+    short = in_short(hit)
+    return {"content": short.content, "source": _source(hit), "section": short.section or ""}
+
+
+def _counted(one: ValueCount) -> results.ValueCounted:
+    value = one.value[:_VALUE_CHARACTERS] if isinstance(one.value, str) else one.value
+    return results.ValueCounted(value=value, count=one.count)
 
 
 def _id(collection: str, external_id: str) -> str:
@@ -176,7 +197,3 @@ def _url(metadata: object, collection: str, external_id: str) -> str:
     if source.startswith(("http://", "https://")):
         return source
     return f"ragsite://{quote(collection, safe='')}/{quote(external_id, safe='')}"
-
-
-def _percent(similarity: float | None) -> str:
-    return "" if similarity is None else f"{similarity:.0%}"

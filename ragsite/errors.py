@@ -21,13 +21,13 @@ from django.shortcuts import render
 from django.urls import Resolver404
 from django.views.decorators.cache import never_cache
 from django.views.defaults import permission_denied, server_error
-from psycopg.errors import LockNotAvailable, ProgramLimitExceeded, QueryCanceled
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from core_app import errors
 from core_app.api import sayable
+from core_app.database_errors import of_database
 
 logger = logging.getLogger(__name__)
 
@@ -46,8 +46,6 @@ STATUS: dict[type[errors.RagsiteError], int] = {
     errors.FarSideFailed: 502,
     errors.FarSideSlow: 504,
 }
-
-OURS = "Something went wrong on the server. Try again; its log has the cause."
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
@@ -111,14 +109,8 @@ def _ours(error: errors.RagsiteError) -> tuple[int, dict[str, Any], dict[str, st
 
 def _database(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
     if isinstance(error, DatabaseError | InterfaceError):
-        if isinstance(error.__cause__, LockNotAvailable):
-            return 503, _body(errors.COLLECTION_BUSY, "collection_busy"), {"Retry-After": "5"}
-        if isinstance(error.__cause__, ProgramLimitExceeded):
-            return 400, _body(errors.TOO_LARGE_TO_STORE, "too_large_to_store"), {}
-        if isinstance(error.__cause__, QueryCanceled):
-            return 400, _body(errors.TOO_EXPENSIVE, "too_expensive"), {}
-        return 500, _body(errors.DATABASE_DOWN, "database_unavailable"), {}
-    return 500, _body(OURS, "server_error"), {}
+        return _ours(of_database(error))
+    return 500, _body(errors.OURS, "server_error"), {}
 
 
 def _rest_framework(error: exceptions.APIException) -> tuple[int, dict[str, Any], dict[str, str]]:
@@ -209,4 +201,4 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def crashed(request: HttpRequest) -> HttpResponse:
     if _is_for_people(request):
         return server_error(request)
-    return JsonResponse(_body(OURS, "server_error"), status=500)
+    return JsonResponse(_body(errors.OURS, "server_error"), status=500)

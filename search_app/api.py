@@ -14,9 +14,9 @@ from access_app.api import ApiView
 from access_app.models import Verb
 from collections_app.filters_api import FILTER
 from core_app.api import ErrorSerializer
-from search_app.asking import DEFAULT_LIMIT
+from search_app.asking import DEFAULT_LIMIT, MOST_KNOWLEDGE
 from search_app.modes import MODE_NAMES
-from search_app.results import Hit
+from search_app.results import in_short
 from search_app.serializers import (
     MAX_QUERY_LENGTH,
     SearchCollectionsSerializer,
@@ -28,8 +28,6 @@ from search_app.serializers import (
 from search_app.services import search, search_collections
 
 ERRORS = dict.fromkeys((400, 401, 403, 404, 413, 415, 500, 503), ErrorSerializer)
-#: C's `searchDocs` and its address return at most so many.
-MOST_KNOWLEDGE = 20
 
 
 class SearchView(ApiView):
@@ -124,16 +122,7 @@ class KnowledgeSearchView(ApiView):
         )
         return Response(
             {
-                "results": [_in_short(hit) for hit in found.hits],
+                "results": [asdict(in_short(hit)) for hit in found.hits],
                 "warnings": [asdict(warning) for warning in found.warnings],
             }
         )
-
-
-def _in_short(hit: Hit) -> dict[str, Any]:
-    return {
-        "content": hit.content,
-        "source": hit.metadata["source"],
-        "section": hit.metadata["section"],
-        "relevance": None if hit.metadata["similarity_score"] is None else f"{round(100 * hit.score)}%",
-    }

@@ -13,6 +13,8 @@ from rerank_app.second_stage import RerankerName
 from search_app.modes import Fusion, Legs, ModeName
 
 DEFAULT_LIMIT = 5
+#: C's `searchDocs` and its address return at most so many.
+MOST_KNOWLEDGE = 20
 WIDEST_WINDOW = 20
 LARGEST_GROUP = 10
 _WINDOW = re.compile(r"window:([0-9]{1,4})")

@@ -50,6 +50,27 @@ class Hit:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ShortHit:
+    """A hit as spec C's agents see it."""
+
+    content: str
+    source: str | None
+    section: str
+    #: Similarity in percent, such as `87%`; None where nothing was compared.
+    relevance: str | None
+
+
+def in_short(hit: Hit) -> ShortHit:
+    """What of a hit an agent needs."""
+    return ShortHit(
+        content=hit.content,
+        source=hit.metadata["source"],
+        section=hit.metadata["section"],
+        relevance=None if hit.metadata["similarity_score"] is None else f"{round(100 * hit.score)}%",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ValueCount:
     value: Value
     count: int

@@ -10,14 +10,18 @@ from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import close_old_connections
 
 from access_app.models import Verb
 from access_app.services import EVERYTHING, Caller, authenticate
+from collections_app.selectors import get_collection
 from core_app.errors import RagsiteError
 from core_app.wiring import embedder
-from mcp_app.calling import caller
+from mcp_app.calling import identify
 
 logger = logging.getLogger(__name__)
+
+KEY = "RAGSITE_API_KEY"
 
 
 class Command(BaseCommand):
@@ -26,32 +30,56 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--key-env",
-            default="RAGSITE_API_KEY",
             metavar="NAME",
-            help="the environment variable that has an API key (default: %(default)s); without it all is reached",
+            help=f"the environment variable that has an API key (default: {KEY}); without a key everything is reached",
         )
         parser.add_argument("--collection", action="append", help="only this, or of this pattern; repeatable")
         parser.add_argument("--research", action="store_true", help="offer researchTopic, too, where no key decides")
 
-    def handle(self, *args: Any, key_env: str, collection: list[str] | None, research: bool, **options: Any) -> None:
+    def handle(
+        self, *args: Any, key_env: str | None, collection: list[str] | None, research: bool, **options: Any
+    ) -> None:
         from mcp_app.server import server  # noqa: PLC0415 - heavy
 
-        who = self._caller(os.environ.get(key_env, ""), is_research_wanted=research)
-        if collection is not None:
-            who = replace(who, collections=_within(who, collection))
-        caller.set(who)
+        key = os.environ.get(key_env or KEY)
+        if key is not None and not key.strip():
+            raise CommandError(f"{key_env or KEY} is empty. Put an API key into it, or take it away.")
+        if key is None and key_env is not None:
+            raise CommandError(f"There is no environment variable {key_env}. Put an API key into it.")
+        narrowed = _narrowed(_keyless(is_research_wanted=research) if key is None else _of_key(key), collection)
+        # Asked for at each call: a key can be revoked meanwhile.
+        identify.set(lambda: narrowed if key is None else replace(_of_key(key), collections=narrowed.collections))
         # The first search would have no time for it.
         threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
-        server(with_research=who.may(Verb.RESEARCH)).run("stdio")
+        server(with_research=narrowed.may(Verb.RESEARCH)).run("stdio")
 
-    def _caller(self, key: str, *, is_research_wanted: bool) -> Caller:
-        if not key:
-            kept = EVERYTHING.verbs if is_research_wanted else EVERYTHING.verbs - {Verb.RESEARCH.value}
-            return replace(EVERYTHING, name="mcp", verbs=kept)
+
+def _keyless(*, is_research_wanted: bool) -> Caller:
+    """As other commands, for tools that only read."""
+    verbs = {Verb.READ.value, Verb.SEARCH.value, *([Verb.RESEARCH.value] if is_research_wanted else [])}
+    return replace(EVERYTHING, name="mcp", verbs=frozenset(verbs))
+
+
+def _of_key(key: str) -> Caller:
+    close_old_connections()
+    try:
+        return authenticate(presented=key.strip())
+    except RagsiteError as error:
+        raise CommandError(error.detail) from None
+
+
+def _narrowed(who: Caller, names: list[str] | None) -> Caller:
+    """The caller within these names. Raises CommandError for those that it does not reach or that are not there."""
+    for name in names or ():
+        if "*" in name and who.collections == ("*",):
+            continue
+        if "*" in name or not who.reaches(name):
+            raise CommandError(f"The key does not reach '{name}'.")
         try:
-            return authenticate(presented=key)
+            get_collection(name=name)
         except RagsiteError as error:
             raise CommandError(error.detail) from None
+    return who if names is None else replace(who, collections=tuple(names))
 
 
 def _warm_up() -> None:
@@ -59,13 +87,3 @@ def _warm_up() -> None:
         embedder().warm_up()
     except (RagsiteError, OSError, ImportError, RuntimeError):
         logger.exception("the embedding model could not be loaded; searches use words alone")
-
-
-def _within(who: Caller, names: list[str]) -> tuple[str, ...]:
-    """Names that the caller reaches. Raises CommandError for others, and for patterns under a key of its own."""
-    if who.collections == ("*",):
-        return tuple(names)
-    for name in names:
-        if "*" in name or not who.reaches(name):
-            raise CommandError(f"The key does not reach '{name}'.")
-    return tuple(names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,7 +49,7 @@ async def used(to: Any) -> tuple[list[str], Any, Any]:
 
 def test_over_http_by_several_at_once(server: Server) -> None:
     async def together() -> list[Any]:
-        return await asyncio.gather(*(used(f"http://127.0.0.1:{server.port}/mcp") for _ in range(6)))
+        return list(await asyncio.gather(*(used(f"http://127.0.0.1:{server.port}/mcp") for _ in range(6))))
 
     for names, found, listed in asyncio.run(together()):
         assert names[0] == "searchDocs"
@@ -83,3 +84,25 @@ async def _output(server: Server, *arguments: str) -> str:
     out, _ = await process.communicate()
     assert process.returncode == 0
     return out.decode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "said"),
+    [
+        (("--key-env", "TYPO"), {}, "There is no environment variable TYPO."),
+        ((), {"RAGSITE_API_KEY": " "}, "RAGSITE_API_KEY is empty."),
+        ((), {"RAGSITE_API_KEY": "rs_x"}, "This API key is not valid."),
+        (("--collection", "nowhere"), {}, "Collection 'nowhere' not found"),
+    ],
+)
+def test_what_cannot_be_meant_stops_the_start(
+    server: Server, arguments: tuple[str, ...], environ: dict[str, str], said: str
+) -> None:
+    """Never everything instead."""
+    env = {**os.environ, "RAGSITE_DATA": str(server.data), **environ}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "mcp", *arguments], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr

@@ -80,6 +80,9 @@ def walk_searches(client: Client) -> None:
     assert [step["together"] for step in nothing["explain"]["survivors"]] == [1, 0, 0]
     asked = {"question": "What tea is oolong?", "collections": ["docs"], "where": {"source": "a.md"}, "top_n": 2}
     assert client.post("/api/rag/answer", asked, JSON).json()["sources"]
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    accept = {"accept": "application/json, text/event-stream"}
+    assert client.post("/mcp", message, JSON, headers=accept).json()["result"]["tools"]
     topic = {"topic": "oolong and tea", "collections": ["docs"], "maxIterations": 1}
     assert client.post("/api/rag/research", topic, JSON).json()["searchesPerformed"]
     assert client.get("/knowledge/docs/search?q=oolong&thoroughness=fast&limit=3").json()["results"]

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from asgiref.sync import async_to_sync
-from django.http import HttpRequest, HttpResponse
-from drf_spectacular.utils import extend_schema
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 
 from access_app.api import ApiView
+from access_app.authentication import authority_of
 from access_app.models import Verb
-from access_app.services import Caller
-from core_app.errors import TooLarge
-from mcp_app.calling import caller
+from access_app.services import EVERYTHING, Caller
+from core_app.api import ErrorSerializer
+from core_app.errors import NotAllowed, TooLarge
+from mcp_app.calling import identify
 
 #: Of a message; the longest arguments of a tool fit many times.
 MOST_BYTES = 1024 * 1024
@@ -34,22 +39,42 @@ class AsItComes(BaseContentNegotiation):
         return first, first.media_type
 
 
-@extend_schema(exclude=True)
 class McpView(ApiView):
     """Streamable HTTP without sessions: a message is posted, its answer is JSON. There is no stream to open."""
 
     verbs = {"POST": Verb.SEARCH}
     content_negotiation_class = AsItComes
 
+    @extend_schema(
+        operation_id="mcp",
+        summary="Tools for agents",
+        description="A message of the Model Context Protocol, streamable HTTP; docs/mcp.md has the tools.",
+        tags=["agents"],
+        request=OpenApiTypes.OBJECT,
+        responses={
+            **dict.fromkeys((200, 400, 404, 406), OpenApiTypes.OBJECT),
+            202: OpenApiResponse(description="A notification was taken."),
+            **dict.fromkeys((401, 403, 413, 415, 500, 503), ErrorSerializer),
+        },
+    )
     def post(self, request: Request) -> HttpResponse:
         asked: HttpRequest = request._request
+        origin = request.headers.get("Origin")
+        if origin is not None and authority_of(origin) != asked.get_host():
+            # A page of another site in somebody's browser; agents send none.
+            raise NotAllowed("Requests of other sites are not answered.")
+        if asked.content_type != "application/json":
+            raise UnsupportedMediaType(str(asked.content_type))
         if len(asked.body) > MOST_BYTES:
             raise TooLarge(f"A message has at most {MOST_BYTES:,} bytes.")
-        token = caller.set(self.caller)
+        # One that needs no key asked for nothing: research is many searches, and asked for by a key's verb.
+        who = self.caller
+        who = replace(who, verbs=who.verbs - {Verb.RESEARCH.value}) if who is EVERYTHING else who
+        token = identify.set(lambda: who)
         try:
-            return async_to_sync(_answered)(asked, self.caller)
+            return async_to_sync(_answered)(asked, who)
         finally:
-            caller.reset(token)
+            identify.reset(token)
 
 
 async def _answered(asked: HttpRequest, who: Caller) -> HttpResponse:
@@ -103,6 +128,8 @@ def _scope(asked: HttpRequest) -> dict[str, Any]:
 
 
 def _response(sent: Sequence[Mapping[str, Any]]) -> HttpResponse:
+    if not sent:
+        return JsonResponse({"detail": "This message has no answer here.", "code": "invalid"}, status=400)
     begun = sent[0]
     content = b"".join(message.get("body", b"") for message in sent[1:])
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in begun["headers"]}

@@ -1,0 +1,1 @@
+"""What answers cost beside their model."""
